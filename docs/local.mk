@@ -8,6 +8,8 @@ update-docs: docs/make-ops$(EXEEXT)
 	docs/make-ops$(EXEEXT) > $(srcdir)/%D%/ops.md
 
 dist_doc_DATA += %D%/ops.md %D%/architecture.md %D%/decisions.md %D%/tensor-parallel.md %D%/performance.md \
+	%D%/performance-cards.md %D%/performance-opencl.md %D%/performance-cpu.md %D%/performance-cpu-rows.md \
+	%D%/performance-models.md %D%/performance-start.md %D%/performance-composing.md %D%/performance-fast.md \
 	%D%/quantisation.md %D%/kv-cache.md %D%/language-models.md %D%/chat.md %D%/opencl.md %D%/cpu.md %D%/gpu.md
 dist_check_SCRIPTS += %D%/check-ops.sh %D%/check-names.sh
 TESTS += %D%/check-ops.sh %D%/check-names.sh

@@ -1,6 +1,6 @@
 /*
  * draft-speed [--fast] [MODEL [TOKENS [DEVICE...]]] - what drafts bring where 0.7 of the guesses are accepted, and
- * where the time of a step goes: the table of docs/performance.md.  Guesses are the text that is known to come, each
+ * where the time of a step goes: the table of docs/performance-models.md.  Guesses are the text that is known to come, each
  * replaced with probability 0.3; a model that has a block for drafting runs it for each guess, and only its choice is
  * put in the place of what it found.  The fastest of ROUNDS rounds, each of all lengths in turn: what else the machine
  * does only ever adds.

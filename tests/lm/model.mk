@@ -143,7 +143,7 @@ check-kv: tests/lm/kv-types tests/lm/test-retrieval tests/tools/make-model $(plu
 	$(AM_TESTS_ENVIRONMENT) tests/lm/kv-types $(KV_CHUNKS) $(KV_DEVICES) && \
 	tests/lm/test-retrieval --tokens 14336 $(KV_SPLITS)
 .PHONY: check-kv
-# What drafts bring where 0.7 of the guesses are accepted: the table of docs/performance.md.
+# What drafts bring where 0.7 of the guesses are accepted: the table of docs/performance-models.md.
 check_PROGRAMS += tests/lm/draft-speed
 tests_lm_draft_speed_SOURCES = tests/lm/draft-speed.c $(lm_subject)
 # (its own lm_ask_choose takes the place of the library's)

@@ -1,6 +1,6 @@
 /*
  * What a first token is made of: the programs that the bundled model has compiled for its first pass and for the next,
- * counted by the interposer.  Each costs whoever starts without a cache (docs/performance.md), so that more than today are a
+ * counted by the interposer.  Each costs whoever starts without a cache (docs/performance-start.md), so that more than today are a
  * failure here; and none may have to be compiled twice, for want of a declaration (kernels/builtins.clh).
  * On opencl:0, or on the device that ENG_TEST_OPENCL names; skipped where there is none, or it is no processor.
  */
