@@ -65,7 +65,7 @@ KERNEL(GROUP_OF(LOCAL), attention_merge, ATTENTION_MERGE_BUFFERS, attention_merg
     for (long s = 0; s < slots; s++) /* nothing seen: zeros, or NaN */
         total += best > -INFINITY ? part[s * step + 1] * exp(part[s * step] - best) : part[s * step + 1];
     if (LSE)
-        *(__global float *)(lse + lse_at + h * cells.z + t * cells.w) = log_sum(best, total);
+        put_lse(lse + lse_at, h, t, cells.zw, best, total);
     __global float *y = (__global float *)(o + o_at + h * head.z + t * head.w);
     for (uint g = 0; g < EG; g++) {
         float16 a = total > 0.0f ? 0.0f : total; /* 0, or NaN */
