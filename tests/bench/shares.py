@@ -23,8 +23,11 @@ def read(paths):
     """Of each device a line, and {case: {device: (share, roof, us)}}."""
     devices, found = {}, {}
     for path in paths:
-        with open(path, encoding="utf-8") as file:
-            report = json.load(file)
+        try:
+            with open(path, encoding="utf-8") as file:
+                report = json.load(file)
+        except (OSError, ValueError) as error:
+            sys.exit(f"shares.py: cannot read {path}: {error}")
         if report.get("schema") != "engine-bench/1":
             sys.exit(f"shares.py: {path} is no report of engine-bench --json")
         for device in report["devices"]:
