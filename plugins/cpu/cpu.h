@@ -50,6 +50,7 @@ struct cpu_task {
     uint8_t *shared;  /* scratch that all threads of the task share          */
     bool barrier[CPU_WAYS]; /* wait for all threads before it                */
     uint8_t by[CPU_WAYS];   /* cpu_by                                        */
+    double nanoseconds; /* a guess at the time that one thread takes         */
     const cpu_task *own; /* the task of each thread where it meets values that every thread has for itself; NULL: it does not */
     bool again;       /* it begins as the task before did, whose columns are packed for it, too */
     bool past;        /* the caches: they would not keep the result (ops/past.h) */

@@ -75,6 +75,12 @@ static int resolve_all(eng_instance_state *inst, eng_store_state *const *stores,
 
 /* -- creation -------------------------------------------------------------------- */
 
+static double cost(const eng_subgraph *graph, const cpu_task *task)
+{
+    eu_work work = eu_row_work(task->info, graph, task->node);
+    return 0.0125 * work.bytes + 0.015 * work.operations;
+}
+
 static void make_tasks(eng_instance_state *inst)
 {
     const eng_plan_state *plan = inst->plan;
@@ -90,7 +96,8 @@ static void make_tasks(eng_instance_state *inst)
         for (int j = 0; j < ENG_MAX_OUTPUTS; j++)
             task->out[j] = node->out[j] >= 0 ? &inst->tensors[node->out[j]] : NULL;
         const eng_tensor *result = eng_subgraph_tensor(plan->graph, node->out[0]);
-        inst->pace.guess += cpu_cost(plan->graph, task);
+        task->nanoseconds = cost(plan->graph, task);
+        inst->pace.guess += task->nanoseconds;
         task->past = result && result->bytes >= plan->device->past_from;
     }
     cpu_order_share(inst);
@@ -102,7 +109,7 @@ static void make_tasks(eng_instance_state *inst)
 static bool in_portions(const eng_plan_state *plan, const cpu_task *task)
 {
     int threads = plan->device->threads;
-    return threads > 1 && task_op(task)->takes && cpu_cost(plan->graph, task) >= PORTIONS_FROM * threads;
+    return threads > 1 && task_op(task)->takes && task->nanoseconds >= PORTIONS_FROM * threads;
 }
 
 static int make_portions(eng_instance_state *inst)

@@ -26,21 +26,14 @@ static double alone_below(int way, int threads)
 #define MOST_OWN 16384
 #define MOST_WORK 2000.0
 
-double cpu_cost(const eng_subgraph *graph, const cpu_task *task)
-{
-    eu_work work = eu_row_work(task->info, graph, task->node);
-    return 0.0125 * work.bytes + 0.015 * work.operations;
-}
-
 void cpu_order_share(eng_instance_state *inst)
 {
     const eng_plan_state *plan = inst->plan;
     const int threads = plan->device->threads;
     for (uint32_t i = 0; i < plan->n_nodes; i++) {
         cpu_task *task = &inst->tasks[i];
-        const double nanoseconds = cpu_cost(plan->graph, task);
         for (int way = 0; way < CPU_WAYS; way++)
-            task->by[way] = threads == 1 || nanoseconds < alone_below(way, threads) ? CPU_BY_ONE : CPU_BY_ALL;
+            task->by[way] = threads == 1 || task->nanoseconds < alone_below(way, threads) ? CPU_BY_ONE : CPU_BY_ALL;
     }
 }
 
@@ -106,7 +99,7 @@ static void find_readers(cpu_order_state *o)
 static bool may_be_by_each(const cpu_order_state *o, uint32_t i)
 {
     const cpu_task *task = &o->inst->tasks[i];
-    bool may = task->by[o->way] == CPU_BY_ONE && o->shared_bytes[i] == 0 && cpu_cost(o->graph, task) < MOST_WORK;
+    bool may = task->by[o->way] == CPU_BY_ONE && o->shared_bytes[i] == 0 && task->nanoseconds < MOST_WORK;
     bool wanted = false;
     for (uint32_t k = 0; k < task->info->n_in; k++)
         may = may && !task->info->in[k].inout;
@@ -227,7 +220,7 @@ static bool place(cpu_order_state *o, uint32_t i, double *apart)
         o->since[0].n = o->since[1].n = 0;
         *apart = 0;
     }
-    *apart += cpu_cost(o->graph, task);
+    *apart += task->nanoseconds;
     if (o->shared_bytes[i] && task->variant->ops[task->node->op]->again) /* all threads have met behind what it wrote, and read it */
         mine[n - 1].write = false;
     for (int j = 0; j < n; j++)

@@ -4,8 +4,6 @@
 
 #include "../cpu.h"
 
-/* A guess at the time that one thread takes for the task, in nanoseconds. */
-double cpu_cost(const eng_subgraph *graph, const cpu_task *task);
 /* Sets cpu_task.by: which tasks are worth sharing out. */
 void cpu_order_share(eng_instance_state *inst);
 /* Sets cpu_task.barrier and .by where every thread computes a value for itself, which own[tensor] says of owners.
