@@ -52,52 +52,70 @@ static uint32_t rank_of(const int64_t *ne)
     return ne[3] ? 4 : ne[2] ? 3 : ne[1] ? 2 : 1;
 }
 
-void *compute(const device *d, const operand *in, uint32_t n, operand result, builder build, const void *what,
-                     int64_t valid)
+static void declare(eng_store_tensor *t, const operand *o, uint32_t use)
+{
+    *t = (eng_store_tensor){.size = sizeof *t, .type = o->type, .rank = rank_of(o->ne),
+                            .name = use == ENG_USE_INPUT ? "in" : "out", .use = use, .layer = -1};
+    memcpy(t->ne, o->ne, sizeof o->ne);
+    if (o->weight) {
+        t->use = ENG_USE_WEIGHT | TEST_MATRIX;
+        test_declare_matrix(t);
+    }
+}
+
+bool computation_begin(computation *c, const device *d, const operand *in, uint32_t n, operand result, builder build,
+                       const void *what)
 {
     eng_store_tensor t[8];
-    eng_store *store = NULL;
     eng_graph *g = NULL;
-    eng_plan *plan = NULL;
-    eng_instance *instance = NULL;
-    eng_queue *queue = NULL;
-    eng_fence fence;
     eng_value value[8];
-    uint8_t *out = NULL;
-    for (uint32_t i = 0; i <= n; i++) {
-        const operand *o = i < n ? &in[i] : &result;
-        t[i] = (eng_store_tensor){.size = sizeof *t, .type = o->type, .rank = rank_of(o->ne),
-                                  .name = i < n ? "in" : "out", .use = i < n ? ENG_USE_INPUT : ENG_USE_OUTPUT, .layer = -1};
-        memcpy(t[i].ne, o->ne, sizeof o->ne);
-        if (o->weight) {
-            t[i].use = ENG_USE_WEIGHT | TEST_MATRIX;
-            test_declare_matrix(&t[i]);
-        }
-    }
-    bool good = eng_store_create(d->device, t, n + 1, &store) == ENG_OK &&
+    *c = (computation){.result = n};
+    for (uint32_t i = 0; i < n; i++)
+        declare(&t[i], &in[i], ENG_USE_INPUT);
+    declare(&t[n], &result, ENG_USE_OUTPUT);
+    bool good = eng_store_create(d->device, t, n + 1, &c->store) == ENG_OK &&
                 eng_graph_create(d->context, 1, &g) == ENG_OK;
     for (uint32_t i = 0; good && i < n; i++) {
-        good = eng_store_write(store, i, 0, eng_store_bytes(store, i), in[i].data) == ENG_OK;
-        value[i] = eng_graph_tensor(g, 0, store, i);
+        good = eng_store_write(c->store, i, 0, eng_store_bytes(c->store, i), in[i].data) == ENG_OK;
+        value[i] = eng_graph_tensor(g, 0, c->store, i);
     }
     if (good)
-        eng_store_value(g, eng_graph_tensor(g, 0, store, n), build(g, value, what));
-    good = good && eng_graph_seal(g) == ENG_OK && eng_plan_create(d->device, g, &plan) == ENG_OK &&
-           eng_instance_create(plan, &store, 1, &instance) == ENG_OK && eng_queue_create(d->device, &queue) == ENG_OK &&
-           eng_queue_submit(queue, NULL, 0, instance, &valid, 1, &fence) == ENG_OK &&
-           eng_fence_wait(fence, UINT64_MAX) == ENG_OK && (out = malloc(eng_store_bytes(store, n)));
-    if (good && eng_store_read(store, n, 0, eng_store_bytes(store, n), out) != ENG_OK)
-        good = false;
-    if (!good) {
+        eng_store_value(g, eng_graph_tensor(g, 0, c->store, n), build(g, value, what));
+    good = good && eng_graph_seal(g) == ENG_OK && eng_plan_create(d->device, g, &c->plan) == ENG_OK &&
+           eng_instance_create(c->plan, &c->store, 1, &c->instance) == ENG_OK &&
+           eng_queue_create(d->device, &c->queue) == ENG_OK;
+    eng_graph_destroy(g);
+    return good;
+}
+
+bool computation_run(const computation *c, int64_t valid, void *out)
+{
+    eng_fence fence;
+    return eng_queue_submit(c->queue, NULL, 0, c->instance, &valid, 1, &fence) == ENG_OK &&
+           eng_fence_wait(fence, UINT64_MAX) == ENG_OK &&
+           eng_store_read(c->store, c->result, 0, eng_store_bytes(c->store, c->result), out) == ENG_OK;
+}
+
+void computation_end(computation *c)
+{
+    eng_queue_destroy(c->queue);
+    eng_instance_destroy(c->instance);
+    eng_plan_release(c->plan);
+    eng_store_destroy(c->store);
+}
+
+void *compute(const device *d, const operand *in, uint32_t n, operand result, builder build, const void *what,
+              int64_t valid)
+{
+    computation c;
+    void *out = NULL;
+    if (!computation_begin(&c, d, in, n, result, build, what) || !(out = malloc(eng_store_bytes(c.store, n))) ||
+        !computation_run(&c, valid, out)) {
         printf("# %s: %s\n", d->name, eng_last_error());
         free(out);
         out = NULL;
     }
-    eng_queue_destroy(queue);
-    eng_instance_destroy(instance);
-    eng_plan_release(plan);
-    eng_graph_destroy(g);
-    eng_store_destroy(store);
+    computation_end(&c);
     return out;
 }
 

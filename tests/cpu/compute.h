@@ -35,7 +35,20 @@ eng_value build_experts(eng_graph *g, const eng_value *in, const void *what);
 float number(uint64_t *s);
 /* n of them, some 40 times as large, to be freed. */
 float *numbers(int64_t n, uint64_t seed);
-/* What `build` makes of the operands, to be freed; NULL: it failed.  `valid`: the plan's parameter. */
+/* What `build` makes of up to seven operands, ready to be computed, in several runs if need be; _end also after a failure. */
+typedef struct computation {
+    eng_store *store;
+    eng_plan *plan;
+    eng_instance *instance;
+    eng_queue *queue;
+    uint32_t result; /* of the store */
+} computation;
+bool computation_begin(computation *c, const device *d, const operand *in, uint32_t n, operand result, builder build,
+                       const void *what);
+/* `valid`: the plan's parameter. */
+bool computation_run(const computation *c, int64_t valid, void *out);
+void computation_end(computation *c);
+/* One run of it: what `build` makes of the operands, to be freed; NULL: it failed, and why is printed.  `valid`: the plan's parameter. */
 void *compute(const device *d, const operand *in, uint32_t n, operand result, builder build, const void *what,
               int64_t valid);
 /* numbers() of these extents, of which those that are 0 are none, as a type that can be encoded; to be freed. */

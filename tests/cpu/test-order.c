@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../matrix.h"
 #include "../tap.h"
 #include "compute.h"
 
@@ -36,8 +35,8 @@ static uint32_t choose(uint64_t *s, uint32_t n)
     return i < n ? i : n - 1;
 }
 
-/* Tensors of the store: a matrix, two of few rows, what goes in and what comes out. */
-enum { MATRIX, FEW, OTHER_FEW, X, Y, TENSORS };
+/* Operands: a matrix, two of few rows, and what goes in. */
+enum { MATRIX, FEW, OTHER_FEW, X, OPERANDS };
 
 /* Of rows that would grow, with products of sums of products, until they are no numbers. */
 static eng_value bounded(eng_graph *g, eng_value x)
@@ -84,8 +83,9 @@ static eng_value packed_before(eng_graph *g, const eng_value *in)
     return eng_add(g, shared, eng_concat(g, last, eng_slice(g, x, 0, ROWS, WIDTH - ROWS), 0));
 }
 
-static eng_value draw(eng_graph *g, const drawn *what, const eng_value *in)
+static eng_value draw(eng_graph *g, const eng_value *in, const void *data)
 {
+    const drawn *what = data;
     if (what->seed == 0)
         return packed_before(g, in);
     uint64_t s = what->seed;
@@ -104,103 +104,53 @@ static eng_value draw(eng_graph *g, const drawn *what, const eng_value *in)
 
 /* -- runs of it ---------------------------------------------------------------------------------- */
 
-typedef struct subject {
-    const device *device;
-    drawn what;
-    eng_store *store;
-    eng_plan *plan;
-    eng_instance *instance;
-    eng_queue *queue;
-} subject;
-
-static bool fill(const subject *s)
+static bool begin(computation *c, const device *d, const drawn *what)
 {
+    operand in[OPERANDS];
+    void *data[OPERANDS];
+    const operand result = {ENG_TYPE_F32, {WIDTH, what->tokens}, NULL, false};
     bool good = true;
-    for (uint32_t i = 0; good && i <= X; i++) {
-        const int64_t ne[4] = {WIDTH, i == MATRIX ? WIDTH : i == X ? s->what.tokens : ROWS};
-        void *values = i < X && s->what.type != ENG_TYPE_F32 ? encode(s->device, s->what.type, ne, i + 1)
-                                                             : numbers(ne[0] * ne[1], i + 1);
-        good = values && eng_store_write(s->store, i, 0, eng_store_bytes(s->store, i), values) == ENG_OK;
-        free(values);
+    for (int i = 0; i < OPERANDS; i++) {
+        const bool weight = i != X;
+        in[i] = (operand){weight ? what->type : ENG_TYPE_F32, {WIDTH, i == MATRIX ? WIDTH : weight ? ROWS : what->tokens},
+                          NULL, weight};
+        in[i].data = data[i] = in[i].type == ENG_TYPE_F32 ? numbers(WIDTH * in[i].ne[1], (uint64_t)i + 1)
+                                                          : encode(d, in[i].type, in[i].ne, (uint64_t)i + 1);
+        good = good && data[i];
     }
+    *c = (computation){0};
+    good = good && computation_begin(c, d, in, OPERANDS, result, draw, what);
+    for (int i = 0; i < OPERANDS; i++)
+        free(data[i]);
     return good;
-}
-
-static bool declare(subject *s)
-{
-    eng_store_tensor t[TENSORS];
-    for (int i = 0; i < TENSORS; i++) {
-        t[i] = (eng_store_tensor){.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 2, .layer = -1, .name = "t",
-                                  .ne = {WIDTH, s->what.tokens}, .use = i == X ? ENG_USE_INPUT : ENG_USE_OUTPUT};
-        if (i >= X)
-            continue;
-        t[i].type = s->what.type;
-        t[i].ne[1] = i == MATRIX ? WIDTH : ROWS;
-        t[i].use = ENG_USE_WEIGHT | TEST_MATRIX;
-        test_declare_matrix(&t[i]);
-    }
-    return eng_store_create(s->device->device, t, TENSORS, &s->store) == ENG_OK;
-}
-
-static bool prepare(subject *s, const device *d, const drawn *what)
-{
-    eng_graph *g = NULL;
-    eng_value in[TENSORS];
-    *s = (subject){.device = d, .what = *what};
-    bool good = declare(s) && fill(s) && eng_graph_create(d->context, 0, &g) == ENG_OK;
-    for (uint32_t i = 0; good && i < TENSORS; i++)
-        in[i] = eng_graph_tensor(g, 0, s->store, i);
-    if (good)
-        eng_store_value(g, in[Y], draw(g, what, in));
-    good = good && eng_graph_seal(g) == ENG_OK && eng_plan_create(d->device, g, &s->plan) == ENG_OK &&
-           eng_instance_create(s->plan, &s->store, 1, &s->instance) == ENG_OK &&
-           eng_queue_create(d->device, &s->queue) == ENG_OK;
-    eng_graph_destroy(g);
-    return good;
-}
-
-static bool compute_once(const subject *s, float *out)
-{
-    eng_fence fence;
-    return eng_queue_submit(s->queue, NULL, 0, s->instance, NULL, 0, &fence) == ENG_OK &&
-           eng_fence_wait(fence, UINT64_MAX) == ENG_OK &&
-           eng_store_read(s->store, Y, 0, eng_store_bytes(s->store, Y), out) == ENG_OK;
-}
-
-static void end(subject *s)
-{
-    eng_queue_destroy(s->queue);
-    eng_instance_destroy(s->instance);
-    eng_plan_release(s->plan);
-    eng_store_destroy(s->store);
 }
 
 /* What one thread makes of it. */
 static bool expected(const device *one, const drawn *what, float *out)
 {
-    subject s;
-    bool good = prepare(&s, one, what) && compute_once(&s, out);
+    computation c;
+    bool good = begin(&c, one, what) && computation_run(&c, 0, out);
     for (int64_t i = 0; good && i < WIDTH * what->tokens; i++)
         good = isfinite(out[i]);
     if (!good)
         printf("# %s: seed %llu: a result that is not finite, or %s\n", one->name, (unsigned long long)what->seed, eng_last_error());
-    end(&s);
+    computation_end(&c);
     return good;
 }
 
 static bool same(const device *d, const drawn *what, const float *right)
 {
     float out[WIDTH * MOST_TOKENS];
-    subject s;
-    bool good = prepare(&s, d, what);
+    computation c;
+    bool good = begin(&c, d, what);
     for (int i = 0; i < what->runs && good; i++) {
         memset(out, 0xff, sizeof out);
-        good = compute_once(&s, out) && memcmp(out, right, (size_t)(WIDTH * what->tokens) * sizeof *out) == 0;
+        good = computation_run(&c, 0, out) && memcmp(out, right, (size_t)(WIDTH * what->tokens) * sizeof *out) == 0;
     }
     if (!good)
         printf("# %s: seed %llu, %d tokens, %d steps: other bits, or %s\n", d->name, (unsigned long long)what->seed,
                (int)what->tokens, what->steps, eng_last_error());
-    end(&s);
+    computation_end(&c);
     return good;
 }
 
