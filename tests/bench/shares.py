@@ -46,13 +46,13 @@ def best(runs):
 
 
 def roofs(runs):
-    units = {"read": ("reads", 1e9, "GB/s"), "copy": ("copies", 1e9, "GB/s"), "fma": ("computes", 1e9, "GFLOP/s"),
-             "dot": ("dot products of bytes", 1e9, "GOP/s"), "matrix": ("matrices", 1e9, "GFLOP/s")}
+    units = {"read": ("reads", "GB/s"), "copy": ("copies", "GB/s"), "fma": ("computes", "GFLOP/s"),
+             "dot": ("dot products of bytes", "GOP/s"), "matrix": ("matrices", "GFLOP/s")}
     parts = []
-    for name, (what, scale, unit) in units.items():
+    for name, (what, unit) in units.items():
         values = [r["roofs"][name] for r in runs if r["roofs"].get(name)]
         if values:
-            parts.append(f"{what} {statistics.median(values) / scale:.0f} {unit}")
+            parts.append(f"{what} {statistics.median(values) / 1e9:.0f} {unit}")
     return ", ".join(parts)
 
 
