@@ -7,6 +7,7 @@ AM_TESTS_ENVIRONMENT = \
 	CK_VERBOSITY=silent; export CK_VERBOSITY; \
 	ENGINE_PLUGIN_PATH='$(tree_plugins)'; export ENGINE_PLUGIN_PATH; \
 	ENGINE_CACHE_DIR='$(abs_top_builddir)/tests/cache'; export ENGINE_CACHE_DIR; \
+	ENGINE_COMPILERS=0; export ENGINE_COMPILERS; \
 	LSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/lsan.supp'; export LSAN_OPTIONS; \
 	CC='$(CC)'; export CC; \
 	ENG_TEST_CFLAGS='$(ENG_TEST_CFLAGS)'; export ENG_TEST_CFLAGS; \

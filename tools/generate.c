@@ -108,6 +108,8 @@ static int run_text(run *r)
         status = state_load(r->context, r->o.load_state, r->n_prompt, &r->n_held);
     if (!status)
         status = explain(r, text ? stderr : stdout);
+    if (!status && r->o.compile)
+        return compile_passes(r);
     if (status || !text)
         return status;
     status = eng_lm_sampler_create(r->model, &r->o.sampler, &r->sampler);
@@ -216,6 +218,7 @@ int main(int argc, char **argv)
         return 1;
     }
     find_uninstalled_plugins();
+    r->argv = argv;
     int code = options_parse(&r->o, argc, argv);
     if (code < 0) {
         int status = r->o.list_devices ? run_list_devices(r) : run_open_engine(r);
@@ -229,6 +232,7 @@ int main(int argc, char **argv)
         run_output_failed();
         code = complain(&r->o);
     }
+    compilers_end(r, code == 0);
     run_close(r);
     free(r);
     if (interrupted) { /* as the shell expects of who was */

@@ -66,6 +66,8 @@ typedef struct options {
     const char *sampling; /* the last option given about choosing tokens, or NULL    */
     bool n_given, chosen_split;
     bool fit;
+    const char *compile; /* only compile, as which of how many processes ("1/1"); NULL: no */
+    uint32_t compilers;  /* processes that compile beside this one, at most         */
     bool list_devices;
     uint32_t last_layers; /* on accelerators; 0: all                            */
     bool escape;         /* \n and the like in -p                              */
@@ -83,6 +85,10 @@ typedef struct options {
     char *joined;        /* the device, its names joined with +                 */
     char *memory[MAX_OVERRIDES + 5]; /* patterns cut from -ot, and those of --fit; its device */
 } options;
+
+/* Most processes that compile beside this one, and how many if nobody says (generate_compile.c). */
+enum { COMPILERS_MOST = 16 };
+uint32_t compilers_default(void);
 
 /* Of the command line alone: -1, or EXIT_USAGE after one line on stderr. */
 int options_check(options *o);
@@ -179,6 +185,9 @@ int show_progress(void *user, double fraction);
 int read_text(const char *path, char **text, size_t *length);
 /* Gives the devices of overrides the names by which they are listed; what is no such device is refused. */
 int device_name_homes(eng_context *engine, options *o);
+/* The device that is taken where none is named: how device_open names it. */
+enum { DEVICE_NAME_BYTES = 1024 };
+int device_default(eng_context *engine, const options *o, char name[DEVICE_NAME_BYTES]);
 /* Opens what -d, -ts, -sm and the overrides ask for. */
 int device_open(eng_context *engine, const options *o, eng_device **device);
 /* Every device on a line of standard output. */

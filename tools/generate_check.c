@@ -121,6 +121,17 @@ static const char *chat_fault(const options *o)
     return NULL;
 }
 
+static const char *compile_fault(const options *o)
+{
+    if (!o->compile)
+        return NULL;
+    if (!o->prompt && !o->prompt_file)
+        return "--compile goes with a text, -p or -f, whose passes it compiles for";
+    if (o->load_state || o->save_state || o->perplexity || o->explain || o->profile || o->chat || o->json)
+        return "--compile runs nothing: leave out --load-state, --save-state, --perplexity, --explain, --profile, --json and -cnv";
+    return NULL;
+}
+
 static const char *explain_fault(const options *o)
 {
     if (o->pass && !o->explain && !o->profile)
@@ -178,6 +189,8 @@ int options_check(options *o)
         what = chat_fault(o);
     if (!what)
         what = explain_fault(o);
+    if (!what)
+        what = compile_fault(o);
     if (!what)
         what = grammar_fault(o);
     if (!what)

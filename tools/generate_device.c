@@ -8,7 +8,7 @@
 #include "generate_default.h"
 #include "libengine/util/util.h"
 
-enum { LISTED = 64, NAME_BYTES = 1024 };
+enum { LISTED = 64 };
 
 static int model_bytes(const char *path, uint64_t *bytes)
 {
@@ -21,7 +21,7 @@ static int model_bytes(const char *path, uint64_t *bytes)
 }
 
 /* Any accelerator first, all of them if the model is too large for it; then the processor. */
-static int default_device(eng_context *engine, const options *o, char name[NAME_BYTES])
+int device_default(eng_context *engine, const options *o, char name[DEVICE_NAME_BYTES])
 {
     eng_device_info *list = calloc(LISTED, sizeof *list);
     uint32_t n = 0;
@@ -37,11 +37,7 @@ static int default_device(eng_context *engine, const options *o, char name[NAME_
     if (!status && count_accelerators(list, n) > 1 && o->split != SPLIT_NONE)
         status = model_bytes(o->model, &bytes);
     if (!status)
-        choose_default(list, n, bytes, !o->shares, name, NAME_BYTES);
-    if (!status && strchr(name, '+'))
-        fprintf(stderr,
-                "engine-generate: note: the model is too large for one device: all accelerators are used, %s (-d)\n",
-                name);
+        choose_default(list, n, bytes, !o->shares, name, DEVICE_NAME_BYTES);
     free(list);
     return status;
 }
@@ -111,12 +107,16 @@ static bool has_guests(const options *o, const eng_device_info *device)
  */
 int device_open(eng_context *engine, const options *o, eng_device **result)
 {
-    char first[NAME_BYTES], *name = NULL;
+    char first[DEVICE_NAME_BYTES], *name = NULL;
     const char *asked = o->device;
     eng_device *device = NULL;
-    int status = asked ? ENG_OK : default_device(engine, o, first);
+    int status = asked ? ENG_OK : device_default(engine, o, first);
     if (status)
         return status;
+    if (!asked && strchr(first, '+'))
+        fprintf(stderr,
+                "engine-generate: note: the model is too large for one device: all accelerators are used, %s (-d)\n",
+                first);
     if (!asked)
         asked = first;
     size_t size = strlen(asked) + (o->shares ? strlen(o->shares) : 0) + 8;

@@ -19,7 +19,9 @@ int run_open_engine(run *r)
         status = eng_context_set_option(r->engine, "cpu.threads", r->o.threads);
     if (!status && r->o.profile)
         status = eng_context_set_option(r->engine, "opencl.profile", "yes");
-    if (status == ENG_ERR_NOTFOUND && r->o.profile) /* no such plugin: device_open says which devices are timed */
+    if (!status && r->o.compile)
+        status = eng_context_set_option(r->engine, "opencl.compile", r->o.compile);
+    if (status == ENG_ERR_NOTFOUND && (r->o.profile || r->o.compile)) /* no such plugin: the device's name is refused */
         status = ENG_OK;
     if (!status)
         status = keep_layers(&r->o);
@@ -32,7 +34,11 @@ int run_open_engine(run *r)
     if (!status && r->o.fit)
         status = run_fit(r);
     if (!status)
+        compilers_start(r);
+    if (!status)
         status = device_open(r->engine, &r->o, &r->device);
+    if (!status && r->o.compile)
+        status = compile_check(r);
     return status;
 }
 

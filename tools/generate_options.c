@@ -17,7 +17,7 @@
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, LOAD_STATE, SAVE_STATE, PROMPT_CACHE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
     SAMPLING, GRAMMAR, GRAMMAR_FILE, SCHEMA, SCHEMA_FILE, REVERSE, VERBOSE_PROMPT, N_PROBS, REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, CACHE_RAM, BATCH, THREADS,
-    TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, PROTOCOL, CHUNKS, IMATRIX_OUT, EXPLAIN, PROFILE, PASS, VERBOSE, JSON,
+    TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, PROTOCOL, CHUNKS, IMATRIX_OUT, EXPLAIN, PROFILE, COMPILE, COMPILERS, PASS, VERBOSE, JSON,
     DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN,
     CNV, NO_CNV, LINES, SYSTEM, SYSTEM_FILE, TEMPLATE, TEMPLATE_FILE, JINJA, SINGLE_TURN, SIMPLE_IO, COLOR, TIMINGS, NO_SHIFT,
     SHOW_HELP, SHOW_VERSION
@@ -92,6 +92,8 @@ static const struct flag {
     {NULL, "--imatrix-out", IMATRIX_OUT, NEEDED},
     {NULL, "--explain", EXPLAIN, OPTIONAL},
     {NULL, "--profile", PROFILE, NONE},
+    {NULL, "--compile", COMPILE, OPTIONAL},
+    {NULL, "--compilers", COMPILERS, NEEDED},
     {NULL, "--pass", PASS, NEEDED},
     {NULL, "--verbose", VERBOSE, NONE},
     {NULL, "--json", JSON, NONE},
@@ -471,6 +473,8 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
         o->explain_format = value != NULL;
         return explain(o, flag, value);
     case PROFILE: o->profile = true; break;
+    case COMPILE: o->compile = value ? value : "1/1"; break;
+    case COMPILERS: return unsigned_integer(flag, value, 0, COMPILERS_MOST, &o->compilers);
     case VERBOSE: o->verbose = true; break;
     case PASS: return unsigned_integer(flag, value, 1, 4096, &o->pass);
     case JSON: o->json = true; break;
@@ -532,6 +536,7 @@ int options_parse(options *o, int argc, char **argv)
     o->n_batch = 512;
     o->keep = 4; /* the first tokens hold what attention gives to nothing in particular (Xiao et al., 2023) */
     o->nkvo_override = UINT32_MAX;
+    o->compilers = compilers_default();
     o->type_k = o->type_v = ENG_TYPE_F16;
     o->rotate_kv = ENG_LM_ROTATE_AUTO;
     eng_lm_sampler_defaults(&o->sampler);

@@ -3,10 +3,18 @@
 #define ENGINE_TOOLS_GENERATE_RUN_H
 
 #include <signal.h>
+#include <sys/types.h>
 
 #include "engine/grammar.h"
 #include "generate.h"
 #include "libengine/util/util.h"
+
+/* Processes that compile beside this one. */
+typedef struct compilers {
+    pid_t process[COMPILERS_MOST];
+    uint32_t n;
+    char *known; /* a file that says, once it is there, that nothing is left to compile; NULL: none */
+} compilers;
 
 /* Everything that a run holds. */
 typedef struct run run;
@@ -28,6 +36,8 @@ struct run {
     eu_text text;            /* generated                                       */
     int (*show)(run *r, const char *text, size_t n); /* gets the text as it comes; NULL: nobody does  */
     void *show_user;
+    char **argv;
+    compilers beside;
 };
 
 /* -- sizes (generate_size.c) ---------------------------------------------------------- */
@@ -60,6 +70,17 @@ int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint32_t *la
 /* Token after token, the first the prompt's; what that took. */
 int run_tokens(run *r, uint32_t last, uint32_t n_cells, report *out);
 int run_output_failed(void);
+
+/* -- kernels that are compiled before they are needed (generate_compile.c) -------------- */
+
+/* Begins processes that compile what this one will need, where that is to be expected.  Whatever becomes of them, this
+ * process needs none. */
+void compilers_start(run *r);
+/* Ends them.  good: all that was needed has run, and was compiled. */
+void compilers_end(run *r, bool good);
+/* --compile: are there such devices alone?  And compiles for the prompt's passes and a token's after it. */
+int compile_check(const run *r);
+int compile_passes(run *r);
 
 /* -- where it goes and stops (generate_grammar.c) -------------------------------------- */
 

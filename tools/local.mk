@@ -3,7 +3,7 @@ bin_PROGRAMS += engine-generate
 engine_generate_SOURCES = %D%/chat.c %D%/chat.h %D%/chat_answer.c %D%/chat_commands.c %D%/chat_edit.c %D%/chat_files.c %D%/chat_input.c \
 	%D%/chat_input.h %D%/chat_lines.c %D%/chat_names.c %D%/chat_screen.c %D%/chat_sequence.c %D%/chat_system.c %D%/chat_talk.c \
 	%D%/chat_template.c %D%/chat_wait.c \
-	%D%/generate.c %D%/generate.h %D%/generate_chances.c %D%/generate_check.c %D%/generate_default.c %D%/generate_default.h %D%/generate_device.c \
+	%D%/generate.c %D%/generate.h %D%/generate_chances.c %D%/generate_check.c %D%/generate_compile.c %D%/generate_default.c %D%/generate_default.h %D%/generate_device.c \
 	%D%/generate_fit.c %D%/generate_foreign.c %D%/generate_foreign.h %D%/generate_grammar.c %D%/generate_help.c %D%/generate_help.h %D%/generate_imatrix.c %D%/generate_imatrix.h %D%/generate_kept.c %D%/generate_open.c %D%/generate_options.c \
 	%D%/generate_progress.c %D%/generate_read.c %D%/generate_report.c %D%/generate_run.c %D%/generate_run.h %D%/generate_sampling.c %D%/generate_size.c %D%/generate_state.c \
 	%D%/hints.c %D%/hints.h %D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h

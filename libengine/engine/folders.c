@@ -4,63 +4,32 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "context.h"
-
-/* mkdir -p; the folder is the user's alone. */
-static bool make_folders(char *path)
-{
-    for (char *c = path + 1; *c; c++) {
-        if (*c != '/')
-            continue;
-        *c = 0;
-        int failed = mkdir(path, 0700);
-        int error = errno;
-        *c = '/';
-        if (failed && error != EEXIST)
-            return false;
-    }
-    return (mkdir(path, 0700) == 0 || errno == EEXIST) && access(path, W_OK | X_OK) == 0;
-}
-
-static const char *home_variable(const char *name)
-{
-#ifdef HAVE_SECURE_GETENV
-    const char *value = secure_getenv(name);
-#else
-    const char *value = getenv(name);
-#endif
-    return value && *value == '/' ? value : NULL;
-}
 
 const char *eng_cache_dir(eng_host *host)
 {
     eng_context *context = host->context;
     eu_arena *memory = &context->options.memory;
     const char *set = eng_options_value(&context->options, "engine.cache_dir");
-    const char *xdg = home_variable("XDG_CACHE_HOME"), *home = home_variable("HOME");
+    eu_text folder = {0};
+    const bool there = eu_cache_folder(set, host->name, &folder);
+    const int error = errno;
     char *path = NULL;
 
-    pthread_mutex_lock(&context->options.lock); /* the arena's too */
-    if (set && *set)
-        path = *set == '/' ? eu_arena_format(memory, "%s/%s", set, host->name) : NULL;
-    else if (xdg)
-        path = eu_arena_format(memory, "%s/%s/%s", xdg, PACKAGE, host->name);
-    else if (home)
-        path = eu_arena_format(memory, "%s/.cache/%s/%s", home, PACKAGE, host->name);
-    pthread_mutex_unlock(&context->options.lock);
-
     pthread_mutex_lock(&host->lock);
-    if (path && host->cache_dir && strcmp(host->cache_dir, path) == 0)
-        path = host->cache_dir; /* made before */
-    else if (path && !make_folders(path))
-        path = NULL;
+    if (there && host->cache_dir && strcmp(host->cache_dir, folder.at) == 0) {
+        path = host->cache_dir; /* of before */
+    } else if (there) {
+        pthread_mutex_lock(&context->options.lock); /* the arena's too */
+        path = eu_arena_format(memory, "%s", folder.at);
+        pthread_mutex_unlock(&context->options.lock);
+    }
     host->cache_dir = path;
     pthread_mutex_unlock(&host->lock);
+    eu_text_free(&folder);
     if (!path)
-        eng_log(&context->base, ENG_LOG_INFO, host->name, "no cache folder: %s", set && *set ? set : strerror(errno));
+        eng_log(&context->base, ENG_LOG_INFO, host->name, "no cache folder: %s", set && *set ? set : strerror(error));
     return path;
 }
 

@@ -10,6 +10,7 @@
 #include "array.h"
 #include "clock.h"
 #include "cores.h"
+#include "folders.h"
 #include "gate.h"
 #include "gathers.h"
 #include "json.h"

@@ -50,6 +50,9 @@ int cl_dot4_find(cl_device *device);
 /* What options `dot2` and `bf16` say of these. */
 int cl_dot2_options(cl_device *device);
 int cl_bf16_options(cl_device *device);
+/* share.c: option compile; which of n programs or launches comes i-th. */
+int cl_share_options(cl_device *device);
+uint32_t cl_share_nth(const cl_device *device, uint32_t i, uint32_t n);
 /* roof.c */
 int cl_device_roof(eng_device_state *device, uint32_t what, double *per_second);
 /* search.c */
@@ -108,6 +111,8 @@ int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, u
 void cl_store_destroy(eng_store_state *store);
 int cl_layout(cl_device *device, const eng_store_tensor *tensor, eng_layout_info *info);
 int cl_store_layout(eng_store_state *store, uint32_t tensor, eng_layout_info *info);
+/* Is it a weight that nobody reads, since the device only compiles (option compile)? */
+bool cl_store_unread(const eng_store_state *store, uint32_t tensor);
 int cl_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 int cl_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 bool cl_store_place(const eng_store_state *store, uint32_t tensor, uint64_t offset, cl_place *place);

@@ -100,6 +100,7 @@ struct eng_device_state {
     bool fuse;               /* several small ops in one launch                 */
     bool profile;            /* launches are timed by events             */
     bool cached;             /* compiled programs are kept on disk              */
+    uint32_t share, shares;  /* of compiling, which is all that is done; 0: runs (option compile) */
     bool apart;              /* every tensor in a buffer of its own size        */
     int series;              /* CL_SERIES_*: launches that follow one another become one (lower/series.c) */
     bool svm;                /* scratch memory is the host's, too (svm.c)       */

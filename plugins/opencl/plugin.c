@@ -85,6 +85,9 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "profile", "no",
      "time every launch by its event, for the plan's explanation (queues then wait for their work): yes or no"},
     {sizeof(eng_plugin_option), 0, "cache", "yes", "keep compiled kernels on disk: yes or no"},
+    {sizeof(eng_plugin_option), 0, "compile", "no",
+     "only compile, for another process that finds the kernels in the driver's cache: no, or I/N, share I of N (1/1: all); weights "
+     "are not read and results are nothing"},
 };
 
 static const eng_plugin_calls plugin_calls = {

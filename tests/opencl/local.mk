@@ -5,11 +5,11 @@ if ENABLE_OPENCL
 check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
 	tests/opencl/test-first \
 	tests/opencl/test-heads \
-	tests/opencl/test-leaks tests/opencl/test-series tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
+	tests/opencl/test-leaks tests/opencl/test-series tests/opencl/test-share tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
 TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
 	tests/opencl/test-first \
 	tests/opencl/test-heads \
-	tests/opencl/test-leaks tests/opencl/test-series tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
+	tests/opencl/test-leaks tests/opencl/test-series tests/opencl/test-share tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
 leak_tests += tests/opencl/test-leaks
 if HAVE_CHECK
 check_PROGRAMS += tests/opencl/test-opencl
@@ -43,6 +43,9 @@ tests_opencl_test_series_SOURCES = %D%/test-series.c tests/pocl.h tests/tap.c te
 tests_opencl_test_series_CPPFLAGS = $(AM_CPPFLAGS) $(have_plugins)
 tests_opencl_test_series_LDFLAGS = -export-dynamic
 tests_opencl_test_series_LDADD = libengine-lm.la libengine.la $(OPENCL_LIBS)
+tests_opencl_test_share_SOURCES = %D%/test-share.c tests/tap.c tests/tap.h $(opencl_interposer)
+tests_opencl_test_share_LDFLAGS = -export-dynamic
+tests_opencl_test_share_LDADD = libengine-lm.la libengine.la $(OPENCL_LIBS)
 tests_opencl_test_slow_SOURCES = %D%/test-slow.c tests/tap.c tests/tap.h $(opencl_interposer)
 tests_opencl_test_slow_LDFLAGS = -export-dynamic
 tests_opencl_test_slow_LDADD = libengine.la $(OPENCL_LIBS) $(LIBM)
@@ -79,5 +82,5 @@ check-implementations: all $(check_PROGRAMS)
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/tests/opencl/check-implementations $(srcdir) . $(IMPLEMENTATIONS)
 .PHONY: check-implementations
 EXTRA_DIST += %D%/check-implementations
-dist_check_SCRIPTS += %D%/implementations.sh
-TESTS += %D%/implementations.sh
+dist_check_SCRIPTS += %D%/implementations.sh %D%/compilers.sh
+TESTS += %D%/implementations.sh %D%/compilers.sh

@@ -274,6 +274,8 @@ static int read_options(cl_device *device)
     if (status == ENG_OK)
         status = yes_or_no(device, "cache", true, &device->cached);
     if (status == ENG_OK)
+        status = cl_share_options(device);
+    if (status == ENG_OK)
         status = read_series(device);
     if (status != ENG_OK)
         return status;

@@ -43,7 +43,7 @@ int cl_programs_build(eng_plan_state *plan)
         missing += plan->wanted[i].missing = !cl_program_there(device, plan->wanted[i].file, plan->wanted[i].options,
                                                                plan->wanted[i].prelude);
     for (uint32_t i = 0; i < plan->n_wanted && status == ENG_OK; i++) {
-        cl_needed *w = &plan->wanted[i];
+        cl_needed *w = &plan->wanted[cl_share_nth(device, i, plan->n_wanted)];
         char count[32] = "";
         if (w->missing)
             snprintf(count, sizeof count, " %u/%u", ++nth, missing);

@@ -38,6 +38,11 @@ int cl_store_layout(eng_store_state *store, uint32_t tensor, eng_layout_info *in
     return ENG_OK;
 }
 
+bool cl_store_unread(const eng_store_state *store, uint32_t tensor)
+{
+    return store->device->shares && (store->tensors[tensor].use & ENG_USE_MASK) == ENG_USE_WEIGHT;
+}
+
 /* The buffers of a store while it is laid out. */
 typedef struct cl_wanted {
     uint64_t bytes;

@@ -214,6 +214,8 @@ static int move(eng_store_state *s, uint32_t tensor, const eng_region *regions, 
     int status = cl_check_regions(s, tensor, regions, n);
     if (status != ENG_OK)
         return status;
+    if (up && cl_store_unread(s, tensor))
+        return ENG_OK;
     if (up && s->tensors[tensor].layout.in_place)
         return pass_over(s, tensor, regions, n);
     cl_int error = CL_SUCCESS;

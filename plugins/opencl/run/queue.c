@@ -146,6 +146,30 @@ static int fail_lost(const eng_queue_state *q)
     return cl_fail(q->device, ENG_ERR_LOST, "%s" ENG_CAUSE "the device is gone" ENG_ADVICE "open it again", q->device->info.name);
 }
 
+/* In the place of a run (option compile): processors' drivers compile a kernel when it is launched, for groups of that size.
+ * A card, whose drivers compile programs, may not live through what is in no memory. */
+static int compile_launches(eng_queue_state *q, const eng_instance_state *x, uint32_t from, uint32_t to,
+                            const int64_t *params, uint32_t n_params, uint64_t *ticket)
+{
+    const cl_device *device = q->device;
+    const uint32_t n = device->info.kind == ENG_DEVICE_CPU ? to - from : 0;
+    cl_int error = CL_SUCCESS;
+    for (uint32_t i = 0; i < n && error == CL_SUCCESS; i++) {
+        const uint32_t at = from + cl_share_nth(device, i, n);
+        const cl_recorded *l = &x->plan->launches[at];
+        size_t global[3];
+        if (l->dynamic)
+            error = set_params(x, at, params, n_params, global);
+        if (error == CL_SUCCESS)
+            error = clEnqueueNDRangeKernel(q->queue, x->kernels[at], l->dims, NULL, l->local, l->local, 0, NULL, NULL);
+    }
+    clFinish(q->queue);
+    if (error != CL_SUCCESS)
+        return cl_failed(q->device, error, "launch of one group");
+    cl_tickets_publish(&q->tickets, q->queue, NULL, ticket);
+    return ENG_OK;
+}
+
 int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint32_t count, const int64_t *params,
                  uint32_t n_params, eng_run *control, uint64_t *ticket)
 {
@@ -160,6 +184,8 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
         return fail_lost(q);
     uint32_t from = plan->section_first[first], to = plan->section_first[first + count];
     cl_event event = NULL;
+    if (q->device->shares)
+        return compile_launches(q, x, from, to, params, n_params, ticket);
     if (from == 0 && to > 0) /* the first that has work */
         cl_series_want(x->plan);
     for (uint32_t i = from, n; i < to; i += n) {
@@ -190,7 +216,7 @@ int cl_queue_run_through(eng_queue_state *q, eng_instance_state *x, const int64_
     cl_thread_waits();
     if (q->device->lost)
         return fail_lost(q);
-    if (!(q->device->info.flags & ENG_DEVICE_HOST_CALLS) || !cl_calls_by_itself() ||
+    if (q->device->shares || !(q->device->info.flags & ENG_DEVICE_HOST_CALLS) || !cl_calls_by_itself() ||
         !cl_series_through(q->queue, x, params, n_params, after, ctx, &event, &error))
         return ENG_ERR_UNSUPPORTED;
     if (event)
@@ -240,6 +266,10 @@ static int transfer_stored(eng_queue_state *q, eng_store_state *store, uint32_t 
     int status = cl_check_regions(store, tensor, regions, n);
     if (status != ENG_OK)
         return status;
+    if (up && cl_store_unread(store, tensor)) {
+        cl_tickets_publish(&q->tickets, q->queue, NULL, ticket);
+        return ENG_OK;
+    }
     return store->tensors[tensor].split.group > 1 ? transfer_packed(q, store, tensor, regions, n, up, ticket)
                                                   : transfer(q, &range, regions, n, up, ticket);
 }

@@ -1,0 +1,73 @@
+#!/bin/sh
+# engine-generate --compile and --compilers: what is compiled beforehand, or by processes beside, is not compiled again, and the text
+# is the same.  PoCL, which keeps each kernel in a file; without it what can be told without.  TAP.
+set -u
+. "${top_srcdir:-.}/tests/tap.sh"
+need cpu
+need opencl
+model=$src/tests/data/tiny-hybrid-f16.gguf
+"$out/engine-probe" opencl:0 > "$tmp/log" 2>&1 || { echo "1..0 # SKIP there is no opencl:0"; exit 0; }
+
+# in_caches NAME OPTION...: the text in $tmp/text, with caches of its own
+in_caches()
+{
+    caches=$tmp/$1
+    shift
+    mkdir -p "$caches/pocl" "$caches/ours"
+    POCL_CACHE_DIR=$caches/pocl ENGINE_CACHE_DIR=$caches/ours "$out/engine-generate" -m "$model" -d opencl:0 -p "bug: n." --temp 0 -n 6 \
+        "$@" > "$tmp/text" 2> "$tmp/log"
+}
+# kernels NAME: those compiled for groups of a size, which are for launches
+kernels() { (cd "$tmp/$1/pocl" && find . -name '*.so' ! -path '*/0-0-0/*' | sort); }
+# known NAME: files that say that nothing is left to compile
+known() { find "$tmp/$1/ours" -name 'compiled-*' | wc -l; }
+
+in_caches alone --compilers 0
+result $? "a text"
+cp "$tmp/text" "$tmp/want"
+result "$(known alone)" "alone, nothing is noted"
+
+in_caches beside --compilers 2
+good=$?
+cmp "$tmp/want" "$tmp/text" >> "$tmp/log" || good=1
+result $good "the same with two processes beside it"
+test "$(known beside)" = 1
+result $? "which is noted: $(known beside)"
+in_caches beside --compilers 2 && test "$(known beside)" = 1 && cmp "$tmp/want" "$tmp/text" >> "$tmp/log"
+result $? "and the same again"
+
+in_caches before --compile
+good=$?
+grep -q '^engine-generate: compiled, in [0-9.]* s$' "$tmp/log" || good=1
+test -s "$tmp/text" && good=1
+result $good "compiled before: $(cat "$tmp/log")"
+if test -n "$(kernels before)"; then
+    kernels before > "$tmp/first"
+    in_caches before --compilers 0
+    kernels before > "$tmp/then"
+    diff "$tmp/first" "$tmp/then" > "$tmp/log"
+    result $? "then nothing is left to compile: $(wc -l < "$tmp/first") kernels"
+    cmp "$tmp/want" "$tmp/text" > "$tmp/log"
+    result $? "and the text is the same"
+    in_caches halves --compile=1/2 -e
+    kernels halves > "$tmp/then"
+    diff "$tmp/first" "$tmp/then" > "$tmp/log"
+    result $? "a share comes round to all of them"
+    kernels alone > "$tmp/then"
+    diff "$tmp/first" "$tmp/then" > "$tmp/log"
+    result $? "they are those that a run compiles"
+else
+    skip "then nothing is left to compile" "this driver is not PoCL, or has another cache"
+fi
+
+# refused OPTION...: the message in $tmp/log
+refused() { ! in_caches before "$@" && ! test -s "$tmp/text"; }
+refused --compile=3/2 && grep -q "opencl.compile is '3/2'; it takes no, or I/N" "$tmp/log"
+result $? "refused: $(cat "$tmp/log")"
+refused --compile --json && grep -q "^engine-generate: --compile runs nothing: leave out" "$tmp/log"
+result $? "refused: $(cat "$tmp/log")"
+refused --compile -d cpu && grep -q "^engine-generate: cpu: only devices of the opencl plugin compile kernels" "$tmp/log"
+result $? "refused: $(cat "$tmp/log")"
+refused --compilers 17
+result $? "refused: $(cat "$tmp/log")"
+finish
