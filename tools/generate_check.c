@@ -121,15 +121,12 @@ static const char *chat_fault(const options *o)
     return NULL;
 }
 
+/* Options about texts and conversations may stand there, as on the command line of the run that it is for. */
 static const char *compile_fault(const options *o)
 {
-    if (!o->compile)
-        return NULL;
-    if (!o->prompt && !o->prompt_file)
-        return "--compile goes with a text, -p or -f, whose passes it compiles for";
-    if (o->load_state || o->save_state || o->perplexity || o->explain || o->profile || o->chat || o->json)
-        return "--compile runs nothing: leave out --load-state, --save-state, --perplexity, --explain, --profile, --json and -cnv";
-    return NULL;
+    return o->load_state || o->save_state || o->perplexity || o->explain || o->profile ?
+               "--compile runs nothing: leave out --load-state, --save-state, --perplexity, --explain and --profile" :
+           o->prompt && o->prompt_file ? "-p and -f exclude each other" : NULL;
 }
 
 static const char *explain_fault(const options *o)
@@ -179,20 +176,26 @@ static const char *device_options_fault(const options *o)
     return o->device ? device_fault(o->device) : NULL;
 }
 
-int options_check(options *o)
+/* Of a run, text or conversation. */
+static const char *run_fault(const options *o)
 {
-    if (o->list_devices)
-        return -1;
-    choose_chat(o);
-    const char *what = o->model && *o->model ? text_fault(o) : "-m FILE is needed";
+    const char *what = text_fault(o);
     if (!what)
         what = chat_fault(o);
     if (!what)
         what = explain_fault(o);
+    return what ? what : grammar_fault(o);
+}
+
+int options_check(options *o)
+{
+    if (o->list_devices)
+        return -1;
+    if (!o->compile)
+        choose_chat(o);
+    const char *what = o->model && *o->model ? NULL : "-m FILE is needed";
     if (!what)
-        what = compile_fault(o);
-    if (!what)
-        what = grammar_fault(o);
+        what = o->compile ? compile_fault(o) : run_fault(o);
     if (!what)
         what = draft_fault(o);
     if (!what)

@@ -4,7 +4,8 @@
  * Compilers of OpenCL drivers work under a lock of their process, so a first token waits for one core.  The first time that a model
  * runs, other processes therefore compile beside this one, each from another place of the list (option opencl.compile); what one has
  * compiled the others find in the driver's cache on disk.  They are this program with --compile.  A file in the cache folder says
- * that a model has run, on devices with these drivers: then nothing is left to do.
+ * that a model has run, on devices with these drivers: then nothing is left to do.  Before a conversation they compile while its
+ * first question is written.
  */
 #include "config.h"
 
@@ -53,7 +54,8 @@ static bool is_opencl(const char *name)
 static bool has_passes(const options *o)
 {
     const bool text = o->prompt || (o->prompt_file && strcmp(o->prompt_file, "-") != 0);
-    return text && !o->compile && !o->chat && !o->load_state && !o->perplexity && !o->explain && o->n_overrides == 0 && !o->fit;
+    return (text || o->chat) && !o->compile && !o->load_state && !o->save_state && !o->perplexity && !o->explain && !o->profile &&
+           o->n_overrides == 0 && !o->fit;
 }
 
 /* -- have they been there before? ----------------------------------------------------------- */
@@ -70,6 +72,7 @@ static void add_drivers(eng_context *engine, eu_text *text)
 
 /* A text of few tokens runs by other kernels than a longer one. */
 #define SHORT 64 /* bytes */
+#define SOME 64  /* tokens that are not few */
 
 /* What decides which kernels there are: the version, drivers, the file, options. */
 static bool describe(const run *r, const char *device, eu_text *text)
@@ -187,12 +190,25 @@ int compile_check(const run *r)
     return ENG_OK;
 }
 
+/* Where there is no text, as before a conversation: one that is not short. */
+static int some_text(run *r, size_t most)
+{
+    const size_t n = most < SOME ? most : SOME;
+    if (!eu_reserve(r->ids, r->capacity, n))
+        return eng_fail_code(EU_NO_MEMORY("the tokens"));
+    memset(r->ids, 0, n * sizeof *r->ids);
+    r->n_prompt = r->n_ids = n;
+    return ENG_OK;
+}
+
 int compile_passes(run *r)
 {
     static const uint8_t none[4096]; /* as run_prompt() asks for logits: passes without any are others */
     eng_lm_context_params p = {.size = sizeof p};
     const double begin = eu_seconds();
     int status = eng_lm_context_get_params(r->context, &p);
+    if (!status && !r->o.prompt && !r->o.prompt_file)
+        status = some_text(r, p.n_cells);
     show_work(true);
     for (size_t done = 0, part; done < r->n_prompt && !status; done += part) {
         part = r->n_prompt - done < p.n_batch ? r->n_prompt - done : p.n_batch;

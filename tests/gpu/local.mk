@@ -17,4 +17,4 @@ check-gpu-matrix: all tests/conformance/conformance$(EXEEXT)
 .PHONY: check-gpu-build
 check-gpu-build: all tests/gpu/list-builds$(EXEEXT) tests/tools/make-model$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/tests/gpu/check-gpu-build $(srcdir) .
-EXTRA_DIST += %D%/check-gpu-build %D%/judge.awk %D%/budget tests/bench/on-card.sh tests/bench/card-peers.py tests/bench/against-llama.py tests/bench/shares.py
+EXTRA_DIST += %D%/check-gpu-build %D%/judge.awk %D%/budget tests/bench/on-card.sh tests/bench/card-peers.py tests/bench/against-llama.py tests/bench/shares.py tests/bench/first-token.sh

@@ -36,6 +36,20 @@ result $? "which is noted: $(known beside)"
 in_caches beside --compilers 2 && test "$(known beside)" = 1 && cmp "$tmp/want" "$tmp/text" >> "$tmp/log"
 result $? "and the same again"
 
+# asked NAME OPTION...: an answer, the only one of a conversation
+asked()
+{
+    caches=$tmp/$1
+    shift
+    mkdir -p "$caches/pocl" "$caches/ours"
+    echo '{"messages": [{"role": "user", "content": "Which bug?"}], "max_tokens": 4, "temperature": 0}' |
+        POCL_CACHE_DIR=$caches/pocl ENGINE_CACHE_DIR=$caches/ours "$out/engine-generate" -m "$model" -d opencl:0 --json-lines \
+            --chat-template chatml "$@" > "$tmp/text" 2> "$tmp/log"
+}
+asked talk --compilers 1 && test "$(known talk)" = 1 && cp "$tmp/text" "$tmp/first" && asked quiet --compilers 0 &&
+    cmp "$tmp/first" "$tmp/text" >> "$tmp/log"
+result $? "an answer is the same, too"
+
 in_caches before --compile
 good=$?
 grep -q '^engine-generate: compiled, in [0-9.]* s$' "$tmp/log" || good=1
@@ -60,11 +74,18 @@ else
     skip "then nothing is left to compile" "this driver is not PoCL, or has another cache"
 fi
 
+if "$out/engine-generate" -m "$model" -d opencl:0 -cnv --compile > "$tmp/text" 2> "$tmp/log" && grep -q '^engine-generate: compiled' "$tmp/log" &&
+    ! test -s "$tmp/text"; then
+    result 0 "before a conversation"
+else
+    result 1 "before a conversation"
+fi
+
 # refused OPTION...: the message in $tmp/log
 refused() { ! in_caches before "$@" && ! test -s "$tmp/text"; }
 refused --compile=3/2 && grep -q "opencl.compile is '3/2'; it takes no, or I/N" "$tmp/log"
 result $? "refused: $(cat "$tmp/log")"
-refused --compile --json && grep -q "^engine-generate: --compile runs nothing: leave out" "$tmp/log"
+refused --compile --save-state "$tmp/state" && grep -q "^engine-generate: --compile runs nothing: leave out" "$tmp/log"
 result $? "refused: $(cat "$tmp/log")"
 refused --compile -d cpu && grep -q "^engine-generate: cpu: only devices of the opencl plugin compile kernels" "$tmp/log"
 result $? "refused: $(cat "$tmp/log")"
