@@ -47,10 +47,10 @@ libcpu_avx512_la_CFLAGS = $(cpu_variant_flags) -mavx2 -mfma -mf16c -mavx512f -ma
 libcpu_encode_avx2_la_SOURCES = $(cpu_encode_sources)
 libcpu_encode_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=avx2
 libcpu_encode_avx2_la_CFLAGS = $(cpu_encode_flags) -mavx2 -mf16c
-# Vectors of eight here, too.
+# Without multiply-adds: bytes are the same in all variants.
 libcpu_encode_avx512_la_SOURCES = $(cpu_encode_sources)
 libcpu_encode_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=avx512
-libcpu_encode_avx512_la_CFLAGS = $(cpu_encode_flags) -mavx2 -mf16c
+libcpu_encode_avx512_la_CFLAGS = $(cpu_encode_flags) -mavx2 -mf16c -mavx512f -mavx512vl -mavx512bw -mavx512dq
 # Units beside the ops of avx512, whose formats they use.
 noinst_LTLIBRARIES += libcpu-units.la
 libcpu_units_la_SOURCES = %D%/units/units.h %D%/units/lines.h %D%/units/scales.h %D%/units/bf16.c %D%/units/columns.c %D%/units/few.c \

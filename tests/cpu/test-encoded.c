@@ -13,7 +13,7 @@
 #include "../reference/ref.h"
 #include "engine/engine.h"
 
-#define N 1024
+#define N 1280 /* 5 blocks of 256: where two go at once, one is left */
 #define ROWS 128
 
 static const uint32_t types[] = {ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0,   ENG_TYPE_Q5_1,

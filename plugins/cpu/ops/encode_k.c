@@ -7,12 +7,17 @@
  */
 #include "config.h"
 
+#if defined(__AVX512F__)
+#define LANES 16
+#endif
 #include "encode_lanes.h"
 
 #define GROUP_MAX 32
+#define BLOCKS (LANES / 8) /* of eight groups, at once                        */
+#define PARTS (16 / LANES) /* of a block of sixteen groups                    */
 
 /*
- * x ~ scale * code - min with codes 0 .. levels and min >= 0, for eight groups: the best of the
+ * x ~ scale * code - min with codes 0 .. levels and min >= 0, for LANES groups: the best of the
  * least-squares fits to the codes of `steps` + 1 trial scales, judged by the
  * weighted squared (or absolute) error.  Returns the scales.
  */
@@ -109,7 +114,7 @@ static void put_scale_min(uint8_t *s, int j, int scale, int min)
     }
 }
 
-/* Eight groups of n: their weights are their magnitudes, and the root of the mean square with `mean`. */
+/* Groups of n: their weights are their magnitudes, and the root of the mean square with `mean`. */
 CPU_INLINE void weights_of(const e8 *x, const int n, const bool mean, e8 *w)
 {
     e8 root = {0};
@@ -121,68 +126,90 @@ CPU_INLINE void weights_of(const e8 *x, const int n, const bool mean, e8 *w)
         w[i] = mean ? root + e_abs(x[i]) : e_abs(x[i]);
 }
 
-/* The codes anew, for scales and minima as they are stored; 0 codes where d is 0, and those there are where ds is. */
-CPU_INLINE void final_codes(const e8 *x, const int n, e8 ds, e8 dm, bool zero, int levels, e8 *code)
+/* The codes anew, for scales and minima as they are stored; 0 codes where d is 0 (`zero`), and those there are where ds is. */
+CPU_INLINE void final_codes(const e8 *x, const int n, e8 ds, e8 dm, e8i zero, int levels, e8 *code)
 {
     const e8i there = ds != 0;
     const e8 divisor = e_select(there, ds, e_set(1));
     for (int i = 0; i < n; i++) {
-        const e8 old = zero ? (e8){0} : code[i];
+        const e8 old = (e8)((e8i)code[i] & ~zero);
         code[i] = e_select(there, e_nearest((x[i] + dm) / divisor, 0, (float)levels), old);
     }
 }
 
-/* The header (d, dmin, scales: 16 bytes) and the codes of one block. */
-CPU_INLINE void encode_45(const fit_params p, const float *x, float lo, float hi, uint8_t *header, uint8_t *out)
+/* The headers (d, dmin, scales: 16 bytes) and the codes of BLOCKS blocks. */
+CPU_INLINE void encode_45(const fit_params p, const float *x, float lo, float hi, uint8_t (*header)[16],
+                          uint8_t (*out)[256])
 {
     e8 v[32], w[32], code[32], min, ds, dm;
+    e8i none = {0}; /* blocks whose scale is zero */
     e_load(x, 32, v);
     e_clean(v, 32, lo, hi);
     weights_of(v, 32, true, w);
     const e8 scale = fit_scale_min(p, v, w, code, &min);
-    float max_scale = 0, max_min = 0;
-    for (int j = 0; j < 8; j++) {
-        max_scale = scale[j] > max_scale ? scale[j] : max_scale;
-        max_min = min[j] > max_min ? min[j] : max_min;
+    for (int b = 0; b < BLOCKS; b++) {
+        float max_scale = 0, max_min = 0;
+        for (int j = 8 * b; j < 8 * b + 8; j++) {
+            max_scale = scale[j] > max_scale ? scale[j] : max_scale;
+            max_min = min[j] > max_min ? min[j] : max_min;
+        }
+        float is = max_scale > CPU_TINY ? 63 / max_scale : 0, im = max_min > CPU_TINY ? 63 / max_min : 0;
+        float d = cpu_put_f16(header[b], max_scale / 63), dmin = cpu_put_f16(header[b] + 2, max_min / 63);
+        memset(header[b] + 4, 0, 12);
+        for (int j = 0; j < 8; j++) {
+            int s = cpu_limit(cpu_nearest(is * scale[8 * b + j]), 0, 63), m = cpu_limit(cpu_nearest(im * min[8 * b + j]), 0, 63);
+            put_scale_min(header[b] + 4, j, s, m);
+            ds[8 * b + j] = d * (float)s;
+            dm[8 * b + j] = dmin * (float)m;
+            none[8 * b + j] = -(d == 0);
+        }
     }
-    float is = max_scale > CPU_TINY ? 63 / max_scale : 0, im = max_min > CPU_TINY ? 63 / max_min : 0;
-    float d = cpu_put_f16(header, max_scale / 63), dmin = cpu_put_f16(header + 2, max_min / 63);
-    memset(header + 4, 0, 12);
-    for (int j = 0; j < 8; j++) {
-        int s = cpu_limit(cpu_nearest(is * scale[j]), 0, 63), m = cpu_limit(cpu_nearest(im * min[j]), 0, 63);
-        put_scale_min(header + 4, j, s, m);
-        ds[j] = d * (float)s;
-        dm[j] = dmin * (float)m;
-    }
-    final_codes(v, 32, ds, dm, d == 0, p.levels, code);
+    final_codes(v, 32, ds, dm, none, p.levels, code);
     e_store_codes(code, 32, (int8_t *)out);
+}
+
+/* The blocks at x, of which fewer than BLOCKS may be there; `rest` is for those that are not. */
+CPU_INLINE const float *whole_blocks(const float *x, int64_t n, float *rest)
+{
+    if (n >= 256 * BLOCKS)
+        return x;
+    memset(rest, 0, 256 * BLOCKS * sizeof *rest);
+    return memcpy(rest, x, (size_t)n * sizeof *x);
 }
 
 void cpu_encode_q4_K(const float *x, uint8_t *out, int64_t n)
 {
     static const fit_params p = {32, 15, 20, -1, 0.1f, false};
-    for (; n > 0; n -= 256, x += 256, out += 144) {
-        uint8_t code[256];
-        encode_45(p, x, -63 * CPU_F16_MAX, 63 * 15 * CPU_F16_MAX, out, code);
-        for (int j = 0; j < 4; j++)
-            for (int i = 0; i < 32; i++)
-                out[16 + 32 * j + i] = (uint8_t)(code[64 * j + i] | code[64 * j + 32 + i] << 4);
+    float rest[256 * BLOCKS];
+    for (; n > 0; n -= 256 * BLOCKS, x += 256 * BLOCKS) {
+        uint8_t header[BLOCKS][16], code[BLOCKS][256];
+        encode_45(p, whole_blocks(x, n, rest), -63 * CPU_F16_MAX, 63 * 15 * CPU_F16_MAX, header, code);
+        for (int b = 0; b < BLOCKS && 256 * b < n; b++, out += 144) {
+            memcpy(out, header[b], 16);
+            for (int j = 0; j < 4; j++)
+                for (int i = 0; i < 32; i++)
+                    out[16 + 32 * j + i] = (uint8_t)(code[b][64 * j + i] | code[b][64 * j + 32 + i] << 4);
+        }
     }
 }
 
 void cpu_encode_q5_K(const float *x, uint8_t *out, int64_t n)
 {
     static const fit_params p = {32, 31, 15, -0.5f, 0.1f, false};
-    for (; n > 0; n -= 256, x += 256, out += 176) {
-        uint8_t code[256];
-        encode_45(p, x, -63 * CPU_F16_MAX, 63 * 31 * CPU_F16_MAX, out, code);
-        memset(out + 16, 0, 32);
-        for (int j = 0; j < 4; j++)
-            for (int i = 0; i < 32; i++) {
-                int lo = code[64 * j + i], hi = code[64 * j + 32 + i];
-                out[48 + 32 * j + i] = (uint8_t)((lo & 15) | (hi & 15) << 4);
-                out[16 + i] |= (uint8_t)((lo >> 4) << 2 * j | (hi >> 4) << (2 * j + 1));
-            }
+    float rest[256 * BLOCKS];
+    for (; n > 0; n -= 256 * BLOCKS, x += 256 * BLOCKS) {
+        uint8_t header[BLOCKS][16], code[BLOCKS][256];
+        encode_45(p, whole_blocks(x, n, rest), -63 * CPU_F16_MAX, 63 * 31 * CPU_F16_MAX, header, code);
+        for (int b = 0; b < BLOCKS && 256 * b < n; b++, out += 176) {
+            memcpy(out, header[b], 16);
+            memset(out + 16, 0, 32);
+            for (int j = 0; j < 4; j++)
+                for (int i = 0; i < 32; i++) {
+                    int lo = code[b][64 * j + i], hi = code[b][64 * j + 32 + i];
+                    out[48 + 32 * j + i] = (uint8_t)((lo & 15) | (hi & 15) << 4);
+                    out[16 + i] |= (uint8_t)((lo >> 4) << 2 * j | (hi >> 4) << (2 * j + 1));
+                }
+        }
     }
 }
 
@@ -210,30 +237,30 @@ void cpu_encode_q2_K(const float *x, uint8_t *out, int64_t n)
     for (; n > 0; n -= 256, x += 256, out += 84) {
         float scale[16], min[16], max_scale = 0, max_min = 0;
         uint8_t code[256], s[16], m[16];
-        e8 v[2][16], w[16], fitted[2][16];
-        for (int h = 0; h < 2; h++) {
-            e_load(x + 128 * h, 16, v[h]);
+        e8 v[PARTS][16], w[16], fitted[PARTS][16];
+        for (int h = 0; h < PARTS; h++) {
+            e_load(x + 16 * LANES * h, 16, v[h]);
             e_clean(v[h], 16, -15 * CPU_F16_MAX, 15 * 3 * CPU_F16_MAX);
             weights_of(v[h], 16, false, w);
             e8 least;
             const e8 step = fit_scale_min(p, v[h], w, fitted[h], &least);
-            memcpy(scale + 8 * h, &step, sizeof step);
-            memcpy(min + 8 * h, &least, sizeof least);
+            memcpy(scale + LANES * h, &step, sizeof step);
+            memcpy(min + LANES * h, &least, sizeof least);
         }
         for (int j = 0; j < 16; j++) {
             max_scale = scale[j] > max_scale ? scale[j] : max_scale;
             max_min = min[j] > max_min ? min[j] : max_min;
         }
         float d = four_bit_scales(scale, max_scale, out + 80, s), dmin = four_bit_scales(min, max_min, out + 82, m);
-        for (int h = 0; h < 2; h++) {
+        for (int h = 0; h < PARTS; h++) {
             e8 ds, dm;
-            for (int j = 0; j < 8; j++) {
-                out[8 * h + j] = (uint8_t)(s[8 * h + j] | m[8 * h + j] << 4);
-                ds[j] = d * (float)s[8 * h + j];
-                dm[j] = dmin * (float)m[8 * h + j];
+            for (int j = 0; j < LANES; j++) {
+                out[LANES * h + j] = (uint8_t)(s[LANES * h + j] | m[LANES * h + j] << 4);
+                ds[j] = d * (float)s[LANES * h + j];
+                dm[j] = dmin * (float)m[LANES * h + j];
             }
-            final_codes(v[h], 16, ds, dm, d == 0, 3, fitted[h]);
-            e_store_codes(fitted[h], 16, (int8_t *)code + 128 * h);
+            final_codes(v[h], 16, ds, dm, d == 0 ? ~(e8i){0} : (e8i){0}, 3, fitted[h]);
+            e_store_codes(fitted[h], 16, (int8_t *)code + 16 * LANES * h);
         }
         pack_two_bits(code, out + 16);
         pack_two_bits(code + 128, out + 48);
@@ -277,26 +304,29 @@ CPU_INLINE e8i improve_q3(q3_fit *f, e8 x, e8 *code)
     return better;
 }
 
-/* Codes -4 .. 3 of 16 groups of 16, improved one by one, and the groups' scales.  Eight groups each wait for what was
- * found of the element before, and the others work meanwhile. */
+/* Codes -4 .. 3 of 16 groups of 16, improved one by one, and the groups' scales.  A vector of groups waits for what was
+ * found of the element before, and another works meanwhile. */
 static void fit_q3(const e8 (*x)[16], e8 (*code)[16], e8 *scale)
 {
-    q3_fit f[2] = {begin_q3(x[0], code[0]), begin_q3(x[1], code[1])};
-    for (int round = 0; round < 5 && e_any(f[0].going | f[1].going); round++) {
-        e8i changed[2] = {{0}, {0}};
+    q3_fit f[PARTS];
+    for (int h = 0; h < PARTS; h++)
+        f[h] = begin_q3(x[h], code[h]);
+    for (int round = 0; round < 5 && e_any(f[0].going | f[PARTS - 1].going); round++) {
+        e8i changed[PARTS];
+        memset(changed, 0, sizeof changed);
         for (int i = 0; i < 16; i++)
             CPU_UNROLL
-            for (int h = 0; h < 2; h++)
+            for (int h = 0; h < PARTS; h++)
                 changed[h] |= improve_q3(&f[h], x[h][i], &code[h][i]);
-        f[0].going &= changed[0];
-        f[1].going &= changed[1];
+        for (int h = 0; h < PARTS; h++)
+            f[h].going &= changed[h];
     }
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < PARTS; h++)
         scale[h] = (e8)((e8i)(f[h].lx / e_select(f[h].ll > 0, f[h].ll, e_set(1))) & f[h].there & (f[h].ll > 0));
 }
 
-/* The scales of eight groups of 16 with codes -32 .. 31: the best of 19. */
-static e8 fit_eight_q6(const e8 *x, e8 *code)
+/* The scales of LANES groups of 16 with codes -32 .. 31: the best of 19. */
+static e8 fit_some_q6(const e8 *x, e8 *code)
 {
     e8 amax, max = e_extreme(x, 16, &amax), scale = {0}, best = {0};
     const e8i there = ~(amax < CPU_TINY);
@@ -324,18 +354,18 @@ static e8 fit_eight_q6(const e8 *x, e8 *code)
 
 static void fit_q6(const e8 (*x)[16], e8 (*code)[16], e8 *scale)
 {
-    for (int h = 0; h < 2; h++)
-        scale[h] = fit_eight_q6(x[h], code[h]);
+    for (int h = 0; h < PARTS; h++)
+        scale[h] = fit_some_q6(x[h], code[h]);
 }
 
 /* The 16 groups of a block by one of these; the scale of the largest magnitude, and that. */
 CPU_INLINE float fit_groups(void (*fit)(const e8 (*)[16], e8 (*)[16], e8 *), const float *x, float limit, e8 (*v)[16],
                             e8 (*code)[16], float *scale, float *amax)
 {
-    e8 found[2];
+    e8 found[PARTS];
     float max = *amax = 0;
-    for (int h = 0; h < 2; h++) {
-        e_load(x + 128 * h, 16, v[h]);
+    for (int h = 0; h < PARTS; h++) {
+        e_load(x + 16 * LANES * h, 16, v[h]);
         e_clean(v[h], 16, -limit, limit);
     }
     fit((const e8 (*)[16])v, code, found);
@@ -363,7 +393,7 @@ CPU_INLINE void final_symmetric(const e8 *x, e8 ds, bool zero, int levels, e8 *c
 void cpu_encode_q3_K(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 256, x += 256, out += 110) {
-        e8 v[2][16], fitted[2][16], ds;
+        e8 v[PARTS][16], fitted[PARTS][16], ds;
         float scale[16], amax, max = fit_groups(fit_q3, x, 32 * 4 * CPU_F16_MAX, v, fitted, scale, &amax);
         int8_t codes[256];
         uint8_t code[256];
@@ -375,9 +405,9 @@ void cpu_encode_q3_K(const float *x, uint8_t *out, int64_t n)
             int s = inverse != 0 ? cpu_limit(cpu_nearest(inverse * scale[j]), -32, 31) + 32 : 0;
             out[96 + j % 8] |= (uint8_t)((s & 15) << (j < 8 ? 0 : 4));
             out[104 + j % 4] |= (uint8_t)(s >> 4 << 2 * (j / 4));
-            ds[j % 8] = d * (float)(s - 32);
-            if (j % 8 == 7)
-                final_symmetric(v[j / 8], ds, d == 0, 4, fitted[j / 8], codes + 128 * (j / 8));
+            ds[j % LANES] = d * (float)(s - 32);
+            if ((j + 1) % LANES == 0)
+                final_symmetric(v[j / LANES], ds, d == 0, 4, fitted[j / LANES], codes + 16 * LANES * (j / LANES));
         }
         for (int i = 0; i < 256; i++) {
             code[i] = (uint8_t)(codes[i] + 4);
@@ -391,7 +421,7 @@ void cpu_encode_q3_K(const float *x, uint8_t *out, int64_t n)
 void cpu_encode_q6_K(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 256, x += 256, out += 210) {
-        e8 v[2][16], fitted[2][16], ds;
+        e8 v[PARTS][16], fitted[PARTS][16], ds;
         float scale[16], amax, max = fit_groups(fit_q6, x, 128 * 32 * CPU_F16_MAX, v, fitted, scale, &amax);
         int8_t code[256];
         memset(out, 0, 210);
@@ -401,9 +431,9 @@ void cpu_encode_q6_K(const float *x, uint8_t *out, int64_t n)
         for (int j = 0; j < 16; j++) {
             int s = d != 0 ? cpu_limit(cpu_nearest(inverse * scale[j]), -128, 127) : 0;
             out[192 + j] = (uint8_t)(int8_t)s;
-            ds[j % 8] = d * (float)s;
-            if (j % 8 == 7)
-                final_symmetric(v[j / 8], ds, d == 0, 32, fitted[j / 8], code + 128 * (j / 8));
+            ds[j % LANES] = d * (float)s;
+            if ((j + 1) % LANES == 0)
+                final_symmetric(v[j / LANES], ds, d == 0, 32, fitted[j / LANES], code + 16 * LANES * (j / LANES));
         }
         for (int i = 0; i < 256; i++) {
             int half = i / 128, g = i % 128 / 32, l = i % 32, q = code[i] + 32;

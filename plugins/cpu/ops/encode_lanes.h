@@ -1,13 +1,16 @@
 /*
- * Eight groups of numbers side by side, a lane each: what encoders search by sums whose order is
+ * Groups of numbers side by side, a lane each: what encoders search by sums whose order is
  * part of the result goes on in all lanes at once, and each lane does what one group alone would.
+ * Eight lanes, or sixteen where a file says so before (AVX-512 alone).
  */
 #ifndef CPU_ENCODE_LANES_H
 #define CPU_ENCODE_LANES_H
 
 #include "encode.h"
 
+#ifndef LANES
 #define LANES 8
+#endif
 
 typedef float e8 __attribute__((vector_size(4 * LANES)));
 typedef int32_t e8i __attribute__((vector_size(4 * LANES)));
@@ -19,7 +22,9 @@ CPU_INLINE e8 e_set(float x)
 
 CPU_INLINE e8 e_select(e8i mask, e8 a, e8 b)
 {
-#if defined(__AVX2__)
+#if LANES == 16
+    return (e8)_mm512_mask_blend_ps(_mm512_test_epi32_mask((__m512i)mask, (__m512i)mask), (__m512)b, (__m512)a);
+#elif defined(__AVX2__)
     return (e8)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)mask);
 #else
     return (e8)(((e8i)a & mask) | ((e8i)b & ~mask));
@@ -29,7 +34,9 @@ CPU_INLINE e8 e_select(e8i mask, e8 a, e8 b)
 /* The second one where the first is none. */
 CPU_INLINE e8 e_max(e8 a, e8 b)
 {
-#if defined(__AVX2__)
+#if LANES == 16
+    return (e8)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
     return (e8)_mm256_max_ps((__m256)a, (__m256)b);
 #else
     return e_select(a > b, a, b);
@@ -38,7 +45,9 @@ CPU_INLINE e8 e_max(e8 a, e8 b)
 
 CPU_INLINE e8 e_min(e8 a, e8 b)
 {
-#if defined(__AVX2__)
+#if LANES == 16
+    return (e8)_mm512_min_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
     return (e8)_mm256_min_ps((__m256)a, (__m256)b);
 #else
     return e_select(a < b, a, b);
@@ -64,32 +73,51 @@ CPU_INLINE e8 e_nearest(e8 x, float lo, float hi)
     return (e_min(e_max(x, e_set(lo)), e_set(hi)) + 12582912.0f) - 12582912.0f;
 }
 
-/* n elements (a multiple of eight) of eight groups, one behind the other; out[i]: element i of each. */
+#if defined(__AVX2__)
+/* Eight elements of each of eight groups, which are n floats apart. */
+CPU_INLINE void e_exchange(const float *x, const int n, __m256 *out)
+{
+    __m256 a[8], b[8];
+    CPU_UNROLL
+    for (int i = 0; i < 8; i++)
+        a[i] = _mm256_loadu_ps(x + i * n);
+    CPU_UNROLL
+    for (int i = 0; i < 8; i += 2) {
+        b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
+        b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
+    }
+    CPU_UNROLL
+    for (int i = 0; i < 8; i += 4)
+        CPU_UNROLL
+        for (int j = 0; j < 2; j++) {
+            a[i + 2 * j] = _mm256_shuffle_ps(b[i + j], b[i + j + 2], 0x44);
+            a[i + 2 * j + 1] = _mm256_shuffle_ps(b[i + j], b[i + j + 2], 0xee);
+        }
+    CPU_UNROLL
+    for (int c = 0; c < 4; c++) {
+        out[c] = _mm256_permute2f128_ps(a[c], a[4 + c], 0x20);
+        out[4 + c] = _mm256_permute2f128_ps(a[c], a[4 + c], 0x31);
+    }
+}
+#endif
+
+/* n elements (a multiple of eight) of LANES groups, one behind the other; out[i]: element i of each. */
 CPU_INLINE void e_load(const float *x, const int n, e8 *out)
 {
 #if defined(__AVX2__)
     for (int k = 0; k < n; k += 8) {
-        __m256 a[8], b[8];
+        __m256 part[LANES / 8][8];
         CPU_UNROLL
-        for (int i = 0; i < 8; i++)
-            a[i] = _mm256_loadu_ps(x + i * n + k);
+        for (int h = 0; h < LANES / 8; h++)
+            e_exchange(x + 8 * h * n + k, n, part[h]);
         CPU_UNROLL
-        for (int i = 0; i < 8; i += 2) {
-            b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
-            b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
-        }
-        CPU_UNROLL
-        for (int i = 0; i < 8; i += 4)
-            CPU_UNROLL
-            for (int j = 0; j < 2; j++) {
-                a[i + 2 * j] = _mm256_shuffle_ps(b[i + j], b[i + j + 2], 0x44);
-                a[i + 2 * j + 1] = _mm256_shuffle_ps(b[i + j], b[i + j + 2], 0xee);
-            }
-        CPU_UNROLL
-        for (int c = 0; c < 4; c++) {
-            out[k + c] = (e8)_mm256_permute2f128_ps(a[c], a[4 + c], 0x20);
-            out[k + 4 + c] = (e8)_mm256_permute2f128_ps(a[c], a[4 + c], 0x31);
-        }
+        for (int c = 0; c < 8; c++)
+#if LANES == 16
+            out[k + c] = (e8)_mm512_castpd_ps(_mm512_insertf64x4(_mm512_castps_pd(_mm512_castps256_ps512(part[0][c])),
+                                                                 _mm256_castps_pd(part[1][c]), 1));
+#else
+            out[k + c] = (e8)part[0][c];
+#endif
     }
 #else
     float *to = (float *)out;
@@ -104,12 +132,15 @@ CPU_INLINE void e_store_codes(const e8 *code, const int n, int8_t *out)
 {
 #if defined(__AVX2__)
     for (int k = 0; k < n; k += 4) { /* four elements of each group are 32 bits */
-        __m256i c[4];
+        e8i c[4];
         CPU_UNROLL
         for (int i = 0; i < 4; i++)
-            c[i] = _mm256_and_si256(_mm256_cvtps_epi32((__m256)code[k + i]), _mm256_set1_epi32(255));
-        c[0] = _mm256_or_si256(_mm256_or_si256(c[0], _mm256_slli_epi32(c[1], 8)),
-                               _mm256_or_si256(_mm256_slli_epi32(c[2], 16), _mm256_slli_epi32(c[3], 24)));
+#if LANES == 16
+            c[i] = (e8i)_mm512_cvtps_epi32((__m512)code[k + i]) & 255;
+#else
+            c[i] = (e8i)_mm256_cvtps_epi32((__m256)code[k + i]) & 255;
+#endif
+        c[0] |= c[1] << 8 | c[2] << 16 | c[3] << 24;
         int32_t four[LANES];
         memcpy(four, &c[0], sizeof four);
         CPU_UNROLL
