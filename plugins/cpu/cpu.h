@@ -97,7 +97,7 @@ typedef struct cpu_products {
 /* Units for small numbers, which a variant may have for products in precision fast (units/). */
 typedef struct cpu_units {
     cpu_products products;
-    bool (*takes)(uint32_t type, int64_t n); /* with n columns */
+    bool (*takes)(uint32_t type, uint32_t group, int64_t n); /* rows in such groups, with n columns */
     double (*dot)(int64_t rounds, float *sum); /* for a roof, as fma of a variant: dot products of bytes; NULL: none */
 } cpu_units;
 

@@ -100,7 +100,7 @@ noinst_LTLIBRARIES += libcpu-planes-neondot.la libcpu-planes-neonmm.la
 libcpu_planes_neondot_la_SOURCES = $(cpu_planes_sources) %D%/planes/variant_neon.c
 libcpu_planes_neondot_la_CPPFLAGS = $(libcpu_neon_la_CPPFLAGS) -DPLANES=neondot -DPLANES_DOT=1 -DPLANES_SIGNED=1
 libcpu_planes_neondot_la_CFLAGS = $(libcpu_neon_la_CFLAGS) $(CPU_NEONDOT_CFLAGS)
-libcpu_planes_neonmm_la_SOURCES = $(cpu_planes_headers) %D%/planes/pairs.c
+libcpu_planes_neonmm_la_SOURCES = $(cpu_planes_headers) %D%/planes/bf16_pairs.c %D%/planes/pairs.c
 libcpu_planes_neonmm_la_CPPFLAGS = $(libcpu_planes_neondot_la_CPPFLAGS) -DPLANES_PAIRS
 libcpu_planes_neonmm_la_CFLAGS = $(libcpu_neon_la_CFLAGS) $(CPU_NEONMM_CFLAGS)
 plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_NEON

@@ -86,10 +86,11 @@ static bool has_dot_products(void)
     return (getauxval(AT_HWCAP) & ASIMDDP) != 0;
 }
 
+/* Of bytes and of bf16: processors have both (Armv8.6), or neither. */
 static bool has_matrix_products(void)
 {
-    enum { I8MM = 1 << 13 };
-    return has_dot_products() && (getauxval(AT_HWCAP2) & I8MM) != 0;
+    enum { I8MM = 1 << 13, BF16 = 1 << 14 };
+    return has_dot_products() && (getauxval(AT_HWCAP2) & (I8MM | BF16)) == (I8MM | BF16);
 }
 #elif defined(__APPLE__)
 #include <sys/sysctl.h>
@@ -108,7 +109,7 @@ static bool has_dot_products(void)
 
 static bool has_matrix_products(void)
 {
-    return has_dot_products() && has_feature("hw.optional.arm.FEAT_I8MM");
+    return has_dot_products() && has_feature("hw.optional.arm.FEAT_I8MM") && has_feature("hw.optional.arm.FEAT_BF16");
 }
 #else
 static bool has_dot_products(void)

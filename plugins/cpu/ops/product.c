@@ -26,7 +26,8 @@ const cpu_products *cpu_products_for(const cpu_task *task, const cpu_tensor *row
 {
     const bool fast = task->node->precision == ENG_PRECISION_FAST;
     const cpu_variant *v = task->variant;
-    const cpu_units *units = fast && v->units && rows->ne[0] > 0 && v->units->takes(rows->type, n) ? v->units : NULL;
+    const bool taken = fast && v->units && rows->ne[0] > 0 && v->units->takes(rows->type, rows->group, n);
+    const cpu_units *units = taken ? v->units : NULL;
     if (rows->group == EU_LANES && v->planes)
         return fast ? &v->planes->fast : &v->planes->exact;
     if (rows->group == EU_STRIP && v->strips && fast && v->strips->rounded >> rows->type & 1)

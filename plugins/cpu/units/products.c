@@ -126,9 +126,9 @@ static bool bf16_pays(void)
 }
 
 /* Processors with dot products of bytes may lack those of bf16. */
-static bool takes(uint32_t type, int64_t n)
+static bool takes(uint32_t type, uint32_t group, int64_t n)
 {
-    (void)n;
+    (void)group, (void)n;
     const units_form form = cpu_units_form(type);
     return form == UNITS_BF16 ? __builtin_cpu_supports("avx512bf16") && bf16_pays() : form != UNITS_NONE;
 }

@@ -195,8 +195,9 @@ static int64_t grain(int64_t n)
 }
 
 /* Bytes in the file's order are faster for as many columns as gemm_fast.c takes. */
-static bool takes(uint32_t type, int64_t n)
+static bool takes(uint32_t type, uint32_t group, int64_t n)
 {
+    (void)group;
     return n >= LEAST && !CPU_V(cpu_gemm_fast)(type, 0, n) && cpu_units_lines(type);
 }
 
