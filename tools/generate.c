@@ -220,6 +220,8 @@ int main(int argc, char **argv)
     find_uninstalled_plugins();
     r->argv = argv;
     int code = options_parse(&r->o, argc, argv);
+    if (code < 0 && r->o.compile && !compilers_wanted())
+        code = 1;
     if (code < 0) {
         int status = r->o.list_devices ? run_list_devices(r) : run_open_engine(r);
         if (!status && !r->o.list_devices)

@@ -5,19 +5,24 @@
  * runs, other processes therefore compile beside this one, each from another place of the list (option opencl.compile); what one has
  * compiled the others find in the driver's cache on disk.  They are this program with --compile.  A file in the cache folder says
  * that a model has run, on devices with these drivers: then nothing is left to do.  Before a conversation they compile while its
- * first question is written.
+ * first question is written.  On processors alone: on a card each would take the memory of a model.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "generate_run.h"
 #include "loading.h"
@@ -26,34 +31,49 @@ extern char **environ;
 
 #define USUAL 3 /* processes: one program takes a tenth of the whole */
 
+#define FOR "ENGINE_COMPILING_FOR" /* the process that one of these was begun by */
+
 uint32_t compilers_default(void)
 {
-    const char *given = getenv("ENGINE_COMPILERS");
-    uint32_t n = eu_core_count() - 1;
-    char *end;
-    n = n < USUAL ? n : USUAL;
-    if (given && *given >= '0' && *given <= '9') {
-        const unsigned long number = strtoul(given, &end, 10);
-        n = !*end && number <= COMPILERS_MOST ? (uint32_t)number : n;
-    }
-    return n;
+    const uint32_t others = eu_core_count() - 1;
+    return others < USUAL ? others : USUAL;
 }
 
 /* -- are they wanted? --------------------------------------------------------------------- */
 
-/* Is every device that is named an OpenCL device?  Others compile nothing, and would work for nothing. */
-static bool is_opencl(const char *name)
+/* Is it listed, and a processor? */
+static bool is_processor(eng_context *engine, const char *name, size_t length)
+{
+    eng_device_info info = {.size = sizeof info};
+    for (uint32_t i = 0; eng_context_device_info(engine, i, &info) == ENG_OK; i++) {
+        if (strlen(info.name) == length && strncmp(info.name, name, length) == 0)
+            return info.kind == ENG_DEVICE_CPU;
+        info = (eng_device_info){.size = sizeof info};
+    }
+    return false;
+}
+
+/* Is every device that is named a processor by OpenCL, or a part of one?  Others of the plugins compile nothing, and would work
+ * for nothing. */
+static bool suits(eng_context *engine, const char *name)
 {
     for (const char *at = name; at; at = strchr(at, '+'), at = at ? at + 1 : NULL)
-        if (strncmp(at, "opencl", 6) != 0)
+        if (strncmp(at, "opencl:", 7) != 0 || !is_processor(engine, at, strcspn(at, "/+@")))
             return false;
     return true;
+}
+
+/* A file that can be read again by others. */
+static bool is_file(const char *path)
+{
+    struct stat file;
+    return strcmp(path, "-") != 0 && stat(path, &file) == 0 && S_ISREG(file.st_mode);
 }
 
 /* Will passes run that another process can guess by the same command line? */
 static bool has_passes(const options *o)
 {
-    const bool text = o->prompt || (o->prompt_file && strcmp(o->prompt_file, "-") != 0);
+    const bool text = o->prompt || (o->prompt_file && is_file(o->prompt_file));
     return (text || o->chat) && !o->compile && !o->load_state && !o->save_state && !o->perplexity && !o->explain && !o->profile &&
            o->n_overrides == 0 && !o->fit;
 }
@@ -110,7 +130,7 @@ static const char *cache_option(eng_context *engine)
 static char *known_path(const run *r, const char *device)
 {
     eu_text all = {0}, path = {0};
-    if (describe(r, device, &all) && eu_cache_folder(cache_option(r->engine), "engine-generate", &path))
+    if (describe(r, device, &all) && eu_cache_path(cache_option(r->engine), "engine-generate", &path) && eu_make_folder(path.at))
         eu_text_format(&path, "/compiled-%016" PRIx64, hash_of(all.at));
     else
         eu_text_free(&path);
@@ -120,32 +140,102 @@ static char *known_path(const run *r, const char *device)
 
 /* -- the processes ------------------------------------------------------------------------- */
 
-/* This command line with --compile; what is said is lost. */
-static bool start(run *r, uint32_t share, uint32_t of)
+enum { STEP_MS = 10, MOMENT_MS = 200, PATIENCE_MS = 1000 };
+
+/* This command line with --compile, in memory for free(). */
+static char **arguments(char *const *argv, char *compile)
 {
-    char compile[48];
     size_t n = 0;
-    while (r->argv[n])
+    while (argv[n])
         n++;
-    char **argv = calloc(n + 2, sizeof *argv);
-    posix_spawn_file_actions_t files;
-    if (!argv || posix_spawn_file_actions_init(&files) != 0) {
-        free(argv);
-        return false;
+    char **all = calloc(n + 2, sizeof *all);
+    if (all) {
+        memcpy(all, argv, n * sizeof *all);
+        all[n] = compile;
     }
-    memcpy(argv, r->argv, n * sizeof *argv);
-    snprintf(compile, sizeof compile, "--compile=%u/%u", share, of);
-    argv[n] = compile;
+    return all;
+}
+
+/* The environment, in which is said whose the process is. */
+static char **environment(char *whose)
+{
+    size_t n = 0, kept = 0;
+    while (environ[n])
+        n++;
+    char **all = calloc(n + 2, sizeof *all);
+    for (size_t i = 0; all && i < n; i++)
+        if (strncmp(environ[i], FOR "=", sizeof FOR) != 0)
+            all[kept++] = environ[i];
+    if (all)
+        all[kept] = whose;
+    return all;
+}
+
+/* Signals as they are at first: it can be ended. */
+static bool set_signals(posix_spawnattr_t *attributes)
+{
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigemptyset(&all);
+    sigaddset(&all, SIGTERM);
+    sigaddset(&all, SIGINT);
+    sigaddset(&all, SIGPIPE);
+    return posix_spawnattr_setsigmask(attributes, &none) == 0 && posix_spawnattr_setsigdefault(attributes, &all) == 0 &&
+           posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) == 0;
+}
+
+/* What it says is lost. */
+static bool set_files(posix_spawn_file_actions_t *files)
+{
     bool good = true;
     for (int i = STDIN_FILENO; i <= STDERR_FILENO && good; i++)
-        good = posix_spawn_file_actions_addopen(&files, i, "/dev/null", O_RDWR, 0) == 0;
-    pid_t *process = &r->beside.process[r->beside.n];
-    good = good && (posix_spawn(process, "/proc/self/exe", &files, NULL, argv, environ) == 0 ||
-                    posix_spawnp(process, argv[0], &files, NULL, argv, environ) == 0);
-    r->beside.n += good;
-    posix_spawn_file_actions_destroy(&files);
-    free(argv);
+        good = posix_spawn_file_actions_addopen(files, i, "/dev/null", O_RDWR, 0) == 0;
     return good;
+}
+
+static bool spawn(pid_t *process, char **argv, char **environment)
+{
+    char self[4096];
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    if (posix_spawn_file_actions_init(&files) != 0)
+        return false;
+    if (posix_spawnattr_init(&attributes) != 0) {
+        posix_spawn_file_actions_destroy(&files);
+        return false;
+    }
+    self[n > 0 ? n : 0] = 0;
+    const bool good = set_signals(&attributes) && set_files(&files) &&
+                      ((n > 0 && posix_spawn(process, self, &files, &attributes, argv, environment) == 0) ||
+                       posix_spawnp(process, argv[0], &files, &attributes, argv, environment) == 0);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return good;
+}
+
+static bool start(run *r, uint32_t share, uint32_t of)
+{
+    char compile[48], whose[48];
+    snprintf(compile, sizeof compile, "--compile=%u/%u", share, of);
+    snprintf(whose, sizeof whose, FOR "=%ld", (long)getpid());
+    char **argv = arguments(r->argv, compile), **variables = environment(whose);
+    const bool good = argv && variables && spawn(&r->beside.process[r->beside.n], argv, variables);
+    r->beside.n += good;
+    free(argv);
+    free(variables);
+    return good;
+}
+
+bool compilers_wanted(void)
+{
+    const char *whose = getenv(FOR);
+    if (!whose)
+        return true;
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* the driver's compiler may take long to hear of anything else */
+#endif
+    return atol(whose) == (long)getppid(); /* it may have ended before */
 }
 
 void compilers_start(run *r)
@@ -153,7 +243,7 @@ void compilers_start(run *r)
     char name[DEVICE_NAME_BYTES];
     const char *device = r->o.device ? r->o.device : name;
     const uint32_t wanted = r->o.compilers;
-    if (wanted == 0 || !has_passes(&r->o) || (!r->o.device && device_default(r->engine, &r->o, name) != ENG_OK) || !is_opencl(device))
+    if (wanted == 0 || !has_passes(&r->o) || (!r->o.device && device_default(r->engine, &r->o, name) != ENG_OK) || !suits(r->engine, device))
         return;
     r->beside.known = known_path(r, device);
     if (!r->beside.known || access(r->beside.known, F_OK) == 0)
@@ -162,15 +252,45 @@ void compilers_start(run *r)
         ;
 }
 
+/* Has it ended, or does it within so many milliseconds?  *worked: not of itself with a failure. */
+static bool ended(pid_t process, int milliseconds, bool *worked)
+{
+    const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
+    int status = 0;
+    for (;; milliseconds -= STEP_MS, nanosleep(&step, NULL)) {
+        const pid_t who = waitpid(process, &status, WNOHANG);
+        if (who == process)
+            *worked |= !WIFEXITED(status) || WEXITSTATUS(status) == 0;
+        if (who == process || (who < 0 && errno != EINTR))
+            return true;
+        if (milliseconds <= 0)
+            return false;
+    }
+}
+
+/* They have little to do any more, and what one leaves in the middle stays in the driver's cache as rubbish: so not at once. */
+static bool end_all(const compilers *c)
+{
+    bool worked = false, there[COMPILERS_MOST] = {false};
+    for (uint32_t i = 0; i < c->n; i++)
+        there[i] = !ended(c->process[i], MOMENT_MS / (int)c->n, &worked);
+    for (uint32_t i = 0; i < c->n; i++)
+        if (there[i])
+            kill(c->process[i], SIGTERM);
+    for (uint32_t i = 0; i < c->n; i++)
+        if (there[i] && !ended(c->process[i], PATIENCE_MS, &worked)) {
+            kill(c->process[i], SIGKILL);
+            while (waitpid(c->process[i], NULL, 0) < 0 && errno == EINTR)
+                ;
+        }
+    return worked;
+}
+
 void compilers_end(run *r, bool good)
 {
     compilers *c = &r->beside;
-    for (uint32_t i = 0; i < c->n; i++) {
-        kill(c->process[i], SIGTERM);
-        while (waitpid(c->process[i], NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
-    const int file = good && c->n && c->known ? open(c->known, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+    const bool worked = c->n && end_all(c);
+    const int file = good && worked && c->known ? open(c->known, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
     if (file >= 0)
         close(file);
     free(c->known);

@@ -134,8 +134,8 @@ static const struct topic {
     "      --profile                after the text, what each kernel took in a pass, by events of the device (opencl)\n"
     "      --compile                generate nothing: compile what passes of a text (-p, -f, or some of 64 tokens) and of a\n"
     "                               token after it run by; the next start finds it in the driver's cache (opencl)\n"
-    "      --compilers N            processes that compile beside this one, the first time that a model runs (opencl): cores\n"
-    "                               less one, at most 3, if neither it nor ENGINE_COMPILERS is given; 0: none\n"
+    "      --compilers N            processes that compile beside this one, the first time that a model runs on\n"
+    "                               processors by OpenCL: cores less one, at most 3, if neither it nor ENGINE_COMPILERS is given; 0: none\n"
     "      --verbose                tell what of the model's file nobody reads: keys, blocks that draft tokens\n"
     "      --pass N                 of passes of N tokens, not of 1 (goes with --explain and --profile)\n"
     "      --json                   print one JSON object instead of text and table\n"},

@@ -76,8 +76,10 @@ int run_output_failed(void);
 /* Begins processes that compile what this one will need, where that is to be expected.  Whatever becomes of them, this
  * process needs none. */
 void compilers_start(run *r);
-/* Ends them.  good: all that was needed has run, and was compiled. */
+/* Ends them, if there are any.  good: all that was needed has run, and was compiled. */
 void compilers_end(run *r, bool good);
+/* Is this process none of them, or is the one there that has begun it? */
+bool compilers_wanted(void);
 /* --compile: are there such devices alone?  And compiles for the prompt's passes and a token's after it. */
 int compile_check(const run *r);
 int compile_passes(run *r);

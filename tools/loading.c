@@ -53,6 +53,17 @@ static void tell(void)
     _exit(exit_code);
 }
 
+/* Devices that only compile (opencl.compile) would give a program nothing but zeros. */
+static int check_environment(eng_context *context)
+{
+    eng_option_info info = {.size = sizeof info};
+    for (uint32_t i = 0; eng_context_option(context, i, &info) == ENG_OK; i++)
+        if (strcmp(info.name, "opencl.compile") == 0 && *info.value && strcmp(info.value, "no") != 0)
+            return eng_fail(ENG_ERR_INVALID, "%s is %s" ENG_CAUSE "devices would compute nothing" ENG_ADVICE
+                            "unset it; engine-generate --compile compiles", info.environment, info.value);
+    return ENG_OK;
+}
+
 int create_context(const char *program, int code, const eng_context_params *params, eng_context **context)
 {
     static int registered;
@@ -69,5 +80,5 @@ int create_context(const char *program, int code, const eng_context_params *para
     loader = program;
     int status = eng_context_create(&own, context);
     loader = NULL;
-    return status;
+    return status ? status : check_environment(*context);
 }

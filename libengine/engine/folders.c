@@ -13,18 +13,18 @@ const char *eng_cache_dir(eng_host *host)
     eu_arena *memory = &context->options.memory;
     const char *set = eng_options_value(&context->options, "engine.cache_dir");
     eu_text folder = {0};
-    const bool there = eu_cache_folder(set, host->name, &folder);
-    const int error = errno;
+    const bool named = eu_cache_path(set, host->name, &folder);
     char *path = NULL;
 
     pthread_mutex_lock(&host->lock);
-    if (there && host->cache_dir && strcmp(host->cache_dir, folder.at) == 0) {
-        path = host->cache_dir; /* of before */
-    } else if (there) {
+    if (named && host->cache_dir && strcmp(host->cache_dir, folder.at) == 0) {
+        path = host->cache_dir; /* made before */
+    } else if (named && eu_make_folder(folder.at)) {
         pthread_mutex_lock(&context->options.lock); /* the arena's too */
         path = eu_arena_format(memory, "%s", folder.at);
         pthread_mutex_unlock(&context->options.lock);
     }
+    const int error = errno;
     host->cache_dir = path;
     pthread_mutex_unlock(&host->lock);
     eu_text_free(&folder);

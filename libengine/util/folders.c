@@ -7,8 +7,8 @@
 
 #include "folders.h"
 
-/* mkdir -p; the folder is the user's alone. */
-static bool make_folders(char *path)
+/* mkdir -p */
+bool eu_make_folder(char *path)
 {
     for (char *c = path + 1; *c; c++) {
         if (*c != '/')
@@ -33,7 +33,7 @@ static const char *home_variable(const char *name)
     return value && *value == '/' ? value : NULL;
 }
 
-bool eu_cache_folder(const char *set, const char *name, eu_text *path)
+bool eu_cache_path(const char *set, const char *name, eu_text *path)
 {
     const char *xdg = home_variable("XDG_CACHE_HOME"), *home = home_variable("HOME");
     if (set && *set) {
@@ -45,5 +45,5 @@ bool eu_cache_folder(const char *set, const char *name, eu_text *path)
         eu_text_format(path, "%s/.cache/%s/%s", home, PACKAGE, name);
     }
     errno = path->failed ? ENOMEM : ENOENT;
-    return path->n && !path->failed && make_folders(path->at);
+    return path->n && !path->failed;
 }

@@ -18,7 +18,7 @@ in_caches()
         "$@" > "$tmp/text" 2> "$tmp/log"
 }
 # kernels NAME: those compiled for groups of a size, which are for launches
-kernels() { (cd "$tmp/$1/pocl" && find . -name '*.so' ! -path '*/0-0-0/*' | sort); }
+kernels() { (cd "$tmp/$1/pocl" 2> /dev/null && find . -name '*.so' ! -path '*/0-0-0/*' | sort); }
 # known NAME: files that say that nothing is left to compile
 known() { find "$tmp/$1/ours" -name 'compiled-*' | wc -l; }
 
@@ -36,6 +36,19 @@ result $? "which is noted: $(known beside)"
 in_caches beside --compilers 2 && test "$(known beside)" = 1 && cmp "$tmp/want" "$tmp/text" >> "$tmp/log"
 result $? "and the same again"
 
+# nothing_left: do all processes that compile end within ten seconds?
+nothing_left()
+{
+    tries=100
+    while for line in /proc/[0-9]*/cmdline; do tr '\0' ' ' 2> /dev/null < "$line" | grep -e "-m $model .*--compile="; done > "$tmp/log"; test -s "$tmp/log"; do
+        tries=$((tries - 1))
+        test $tries -gt 0 || return 1
+        sleep 0.1
+    done
+}
+nothing_left
+result $? "no process is left"
+
 # asked NAME OPTION...: an answer, the only one of a conversation
 asked()
 {
@@ -49,6 +62,40 @@ asked()
 asked talk --compilers 1 && test "$(known talk)" = 1 && cp "$tmp/text" "$tmp/first" && asked quiet --compilers 0 &&
     cmp "$tmp/first" "$tmp/text" >> "$tmp/log"
 result $? "an answer is the same, too"
+
+# Asked nothing, the program waits: what is compiled meanwhile others have compiled.
+# wait_for NAME SECONDS: until products' kernels are there; its process in $waiting
+mkfifo "$tmp/asked"
+wait_for()
+{
+    mkdir -p "$tmp/$1/pocl" "$tmp/$1/ours"
+    POCL_CACHE_DIR=$tmp/$1/pocl ENGINE_CACHE_DIR=$tmp/$1/ours "$out/engine-generate" -m "$model" -d opencl:0 --json-lines \
+        --chat-template chatml --compilers 1 < "$tmp/asked" > "$tmp/text" 2> "$tmp/log" &
+    waiting=$!
+    exec 3> "$tmp/asked"
+    tries=$((10 * $2))
+    until kernels "$1" | grep -q mul_mat; do
+        tries=$((tries - 1))
+        test $tries -gt 0 || return 1
+        sleep 0.1
+    done
+}
+if test -n "$(kernels alone)"; then
+    wait_for asking 60
+    result $? "before the first question kernels are compiled"
+    kill -KILL $waiting
+    nothing_left
+    result $? "and nobody goes on when the program is killed"
+    exec 3>&-
+    mkdir -p "$tmp/noted/ours" && cp -r "$tmp/talk/ours/engine-generate" "$tmp/noted/ours/"
+    ! wait_for noted 3
+    result $? "where a model has been before, nobody compiles"
+    exec 3>&-
+    wait $waiting
+    result $? "and without a question the program ends well"
+else
+    skip "before the first question kernels are compiled" "this driver is not PoCL, or has another cache"
+fi
 
 in_caches before --compile
 good=$?
@@ -81,6 +128,18 @@ else
     result 1 "before a conversation"
 fi
 
+# A model whose experts' lists nobody makes, and halves of a device, whose exchanges nobody waits for.
+"$out/tests/tools/make-model" --seed 3 --arch qwen3moe --type q8_0 "$tmp/experts.gguf" > "$tmp/log" 2>&1 &&
+    "$out/engine-generate" -m "$tmp/experts.gguf" -d opencl:0 --compile > "$tmp/log" 2>&1
+result $? "of a model with experts"
+"$out/engine-generate" -m "$model" -d opencl:0/2 --compile > "$tmp/log" 2>&1
+result $? "for halves of a device"
+mkfifo "$tmp/pipe"
+(sleep 1; printf 'bug: n.' > "$tmp/pipe") &
+POCL_CACHE_DIR=$tmp/beside/pocl ENGINE_CACHE_DIR=$tmp/pipe-cache "$out/engine-generate" -m "$model" -d opencl:0 -f "$tmp/pipe" --temp 0 -n 6 --compilers 3 \
+    > "$tmp/text" 2> "$tmp/log" && cmp "$tmp/want" "$tmp/text" >> "$tmp/log"
+result $? "a text from a pipe is read once"
+
 # refused OPTION...: the message in $tmp/log
 refused() { ! in_caches before "$@" && ! test -s "$tmp/text"; }
 refused --compile=3/2 && grep -q "opencl.compile is '3/2'; it takes no, or I/N" "$tmp/log"
@@ -88,6 +147,10 @@ result $? "refused: $(cat "$tmp/log")"
 refused --compile --save-state "$tmp/state" && grep -q "^engine-generate: --compile runs nothing: leave out" "$tmp/log"
 result $? "refused: $(cat "$tmp/log")"
 refused --compile -d cpu && grep -q "^engine-generate: cpu: only devices of the opencl plugin compile kernels" "$tmp/log"
+result $? "refused: $(cat "$tmp/log")"
+(ENGINE_OPENCL_COMPILE=1/1; export ENGINE_OPENCL_COMPILE; refused -n 1 && grep -q "^engine-generate: ENGINE_OPENCL_COMPILE is 1/1: devices would compute" "$tmp/log")
+result $? "refused: $(cat "$tmp/log")"
+(ENGINE_COMPILERS=many; export ENGINE_COMPILERS; refused -n 1 && grep -q "^engine-generate: ENGINE_COMPILERS many: a whole number" "$tmp/log")
 result $? "refused: $(cat "$tmp/log")"
 refused --compilers 17
 result $? "refused: $(cat "$tmp/log")"

@@ -8,7 +8,7 @@
 
 void cl_keeper_add(cl_device *device, cl_program program, const cl_hash *hash, bool first)
 {
-    if (!device->unkept.program || first)
+    if (device->shares == 0 && (!device->unkept.program || first)) /* who only compiles leaves that to those who run */
         device->unkept = (cl_unkept){program, *hash};
 }
 

@@ -4,8 +4,8 @@
  * compiled: each finds what the other was first to do.
  *
  * Of N such processes number I begins behind I/N of a plan's programs and goes backwards, round the end, while the process
- * that runs goes forwards: they meet, and need not know of one another.  Launches are given one group of work-items, in
- * the same order (queue.c); what they make is nothing.  Weights are not read, which leaves their memory untouched.
+ * that runs goes forwards: they meet, and need not know of one another.  Launches are given one group of work-items and
+ * numbers that are zero, in the same order (queue.c): they make nothing.  Weights are not read, which leaves their memory untouched.
  */
 #include "../host.h"
 
@@ -24,7 +24,6 @@ int cl_share_options(cl_device *device)
                        text, MOST);
     device->share = share;
     device->shares = of;
-    device->cached = false; /* files of ours are the other process' */
     return ENG_OK;
 }
 

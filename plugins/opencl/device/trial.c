@@ -45,7 +45,8 @@ static cl_verdict try_now(cl_device *device, const char *file, const char *optio
     return error == CL_OUT_OF_HOST_MEMORY ? CL_UNTRIED : error == CL_SUCCESS && right ? CL_RIGHT : CL_WRONG;
 }
 
-/* What is known; of a trial that another process is at, once that is over. */
+/* What is known; of a trial that another process is at, once that is over.  Who only compiles tries at the same time, since to wait
+ * would be to compile later. */
 enum { MOST_WAIT_MS = 10000, STEP_MS = 20 };
 static cl_verdict known_verdict(cl_device *device, const cl_hash *hash)
 {
@@ -53,6 +54,8 @@ static cl_verdict known_verdict(cl_device *device, const cl_hash *hash)
     int32_t by;
     cl_verdict verdict = cl_verdict_load(device, hash, &by);
     for (int ms = 0; verdict == CL_BEGUN && by > 0 && ms < MOST_WAIT_MS && (kill(by, 0) == 0 || errno == EPERM); ms += STEP_MS) {
+        if (device->shares)
+            return CL_UNTRIED;
         nanosleep(&step, NULL);
         verdict = cl_verdict_load(device, hash, &by);
     }
@@ -71,10 +74,11 @@ bool cl_trial(cl_device *device, const char *what, const char *file, const char 
     const bool known = verdict != CL_UNTRIED;
     if (!known) {
         device->sv->log(device->sv->host, ENG_LOG_INFO, "%s: trying: %s", device->info.name, what);
-        if (device->cached)
+        const bool saved = device->cached && device->shares == 0;
+        if (saved)
             cl_verdict_save(device, &hash, CL_BEGUN);
         verdict = try_now(device, file, options, runs);
-        if (device->cached)
+        if (saved)
             cl_verdict_save(device, &hash, verdict);
     }
     device->sv->log(device->sv->host, verdict == CL_BEGUN ? ENG_LOG_INFO : ENG_LOG_DEBUG, "%s: %s %s%s",

@@ -163,7 +163,7 @@ int cl_block_create(cl_device *device, uint64_t bytes, bool zero, const char *wh
     if (!b.mem)
         return cl_fail(device, cl_error_status(error), "%s" ENG_CAUSE "no device memory for %s (%llu bytes): %s",
                        device->info.name, what, (unsigned long long)bytes, cl_error_name(error));
-    int status = zero ? fill_zero(device, b.mem, bytes) : ENG_OK;
+    int status = zero && device->shares == 0 ? fill_zero(device, b.mem, bytes) : ENG_OK; /* or nobody looks at it */
     if (status != ENG_OK) {
         clReleaseMemObject(b.mem);
         return status == ENG_ERR_DEVICE ? status

@@ -92,6 +92,16 @@ static cl_int set_params(const eng_instance_state *x, uint32_t i, const int64_t 
     return CL_SUCCESS;
 }
 
+static int launch_failed(eng_queue_state *q, const eng_instance_state *x, uint32_t i, cl_int error)
+{
+    const cl_recorded *l = &x->plan->launches[i];
+    if (cl_error_status(error) == ENG_ERR_LOST)
+        q->device->lost = true;
+    return cl_fail(q->device, cl_error_status(error), "%s" ENG_CAUSE "node '%s': launch of kernel %s: %s (%d)",
+                   q->device->info.name, eng_subgraph_node(x->plan->graph, l->node)->name, l->kernel, cl_error_name(error),
+                   (int)error);
+}
+
 /* Launches i and those up to `to` that go with it as one (series.c); *n: how many these are. */
 static int launch(eng_queue_state *q, eng_instance_state *x, uint32_t i, uint32_t to, const int64_t *params,
                   uint32_t n_params, cl_event *last, uint32_t *n)
@@ -109,13 +119,7 @@ static int launch(eng_queue_state *q, eng_instance_state *x, uint32_t i, uint32_
         if (error == CL_SUCCESS)
             error = clEnqueueNDRangeKernel(q->queue, x->kernels[i], l->dims, NULL, global, l->local, 0, NULL, event);
     }
-    if (error == CL_SUCCESS)
-        return ENG_OK;
-    if (cl_error_status(error) == ENG_ERR_LOST)
-        q->device->lost = true;
-    return cl_fail(q->device, cl_error_status(error), "%s" ENG_CAUSE "node '%s': launch of kernel %s: %s (%d)",
-                   q->device->info.name, eng_subgraph_node(plan->graph, l->node)->name, l->kernel, cl_error_name(error),
-                   (int)error);
+    return error == CL_SUCCESS ? ENG_OK : launch_failed(q, x, i, error);
 }
 
 /* Adds what launches took, as their events say, and lets the events go but the last launch's, which is returned. */
@@ -146,26 +150,39 @@ static int fail_lost(const eng_queue_state *q)
     return cl_fail(q->device, ENG_ERR_LOST, "%s" ENG_CAUSE "the device is gone" ENG_ADVICE "open it again", q->device->info.name);
 }
 
-/* In the place of a run (option compile): processors' drivers compile a kernel when it is launched, for groups of that size.
- * A card, whose drivers compile programs, may not live through what is in no memory. */
-static int compile_launches(eng_queue_state *q, const eng_instance_state *x, uint32_t from, uint32_t to,
-                            const int64_t *params, uint32_t n_params, uint64_t *ticket)
+/* -- in the place of a run (option compile) ----------------------------------------------------- */
+
+/* All numbers of a launch are zero, extents among them: its kernel does nothing, whatever its buffers hold. */
+static cl_int set_nothing(const eng_instance_state *x, uint32_t i)
+{
+    const cl_recorded *l = &x->plan->launches[i];
+    cl_uint index = 0;
+    for (uint32_t a = 0; a < l->n_args; a++) {
+        const uint32_t kind = x->plan->args[l->first_arg + a].kind;
+        index += kind != CL_ARG_PARAM && kind != CL_ARG_VALUE;
+    }
+    memset(x->numbers + l->numbers, 0, cl_numbers_size(l));
+    return clSetKernelArg(x->kernels[i], index, cl_numbers_size(l), x->numbers + l->numbers);
+}
+
+/* Processors' drivers compile a kernel when it is launched, for groups of that size.  Cards' compile programs. */
+static int compile_launches(eng_queue_state *q, const eng_instance_state *x, uint32_t from, uint32_t to, eng_run *control,
+                            uint64_t *ticket)
 {
     const cl_device *device = q->device;
-    const uint32_t n = device->info.kind == ENG_DEVICE_CPU ? to - from : 0;
-    cl_int error = CL_SUCCESS;
-    for (uint32_t i = 0; i < n && error == CL_SUCCESS; i++) {
+    const uint32_t n = device->vec ? to - from : 0;
+    for (uint32_t i = 0; i < n; i++) {
         const uint32_t at = from + cl_share_nth(device, i, n);
         const cl_recorded *l = &x->plan->launches[at];
-        size_t global[3];
-        if (l->dynamic)
-            error = set_params(x, at, params, n_params, global);
+        cl_int error = set_nothing(x, at);
         if (error == CL_SUCCESS)
             error = clEnqueueNDRangeKernel(q->queue, x->kernels[at], l->dims, NULL, l->local, l->local, 0, NULL, NULL);
+        if (error != CL_SUCCESS)
+            return launch_failed(q, x, at, error);
+        clFinish(q->queue);
+        if (control && control->poll(control) == ENG_RUN_CANCEL)
+            return ENG_ERR_CANCELLED;
     }
-    clFinish(q->queue);
-    if (error != CL_SUCCESS)
-        return cl_failed(q->device, error, "launch of one group");
     cl_tickets_publish(&q->tickets, q->queue, NULL, ticket);
     return ENG_OK;
 }
@@ -185,7 +202,7 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
     uint32_t from = plan->section_first[first], to = plan->section_first[first + count];
     cl_event event = NULL;
     if (q->device->shares)
-        return compile_launches(q, x, from, to, params, n_params, ticket);
+        return compile_launches(q, x, from, to, control, ticket);
     if (from == 0 && to > 0) /* the first that has work */
         cl_series_want(x->plan);
     for (uint32_t i = from, n; i < to; i += n) {
