@@ -1,5 +1,5 @@
 # The cpu plugin: used by several threads at once, the bytes that it encodes, the bits of rows in passes of all sizes, products that
-# pack their columns once, values that each thread computes for itself, those in precision fast, what a control group leaves it, which cores its parts get, its options.
+# pack their columns once, values that each thread computes for itself, those in precision fast, frequencies of rope that are no numbers, what a control group leaves it, which cores its parts get, its options.
 if HAVE_CHECK
 if ENABLE_CPU
 cpu_tests = tests/cpu/test-threads tests/cpu/test-encoded tests/cpu/test-group tests/cpu/test-topology tests/cpu/test-pace \
@@ -9,14 +9,16 @@ TESTS += $(cpu_tests)
 endif
 endif
 if ENABLE_CPU
-check_PROGRAMS += tests/cpu/test-again tests/cpu/test-bits tests/cpu/test-fast tests/cpu/test-order
-TESTS += tests/cpu/test-again tests/cpu/test-bits tests/cpu/test-fast tests/cpu/test-order
+check_PROGRAMS += tests/cpu/test-again tests/cpu/test-bits tests/cpu/test-fast tests/cpu/test-order tests/cpu/test-rope
+TESTS += tests/cpu/test-again tests/cpu/test-bits tests/cpu/test-fast tests/cpu/test-order tests/cpu/test-rope
 endif
 cpu_compute = %D%/compute.c %D%/compute.h tests/tiles.c tests/tiles.h tests/tap.c tests/tap.h
 tests_cpu_test_again_SOURCES = %D%/test-again.c $(cpu_compute)
 tests_cpu_test_again_LDADD = libengine.la $(LIBM)
 tests_cpu_test_order_SOURCES = %D%/test-order.c $(cpu_compute)
 tests_cpu_test_order_LDADD = libengine.la $(LIBM)
+tests_cpu_test_rope_SOURCES = %D%/test-rope.c $(cpu_compute)
+tests_cpu_test_rope_LDADD = libengine.la $(LIBM)
 tests_cpu_test_fast_SOURCES = %D%/test-fast.c $(cpu_compute)
 tests_cpu_test_fast_LDADD = libengine.la $(LIBM)
 tests_cpu_test_bits_SOURCES = %D%/test-bits.c $(cpu_compute)
