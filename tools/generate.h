@@ -86,7 +86,8 @@ typedef struct options {
     char *memory[MAX_OVERRIDES + 5]; /* patterns cut from -ot, and those of --fit; its device */
 } options;
 
-/* Most processes that compile beside this one, and how many if nobody says (generate_compile.c). */
+/* Most processes that compile beside this one, and how many if the command line does not say; UINT32_MAX: what the environment
+ * says is no number of them (generate_compile.c). */
 enum { COMPILERS_MOST = 16 };
 uint32_t compilers_default(void);
 

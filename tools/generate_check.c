@@ -165,6 +165,8 @@ static const char *draft_fault(options *o)
 
 static const char *device_options_fault(const options *o)
 {
+    if (o->compilers > COMPILERS_MOST)
+        return "ENGINE_COMPILERS: a whole number from 0 to 16 is needed";
     if (o->shares && !are_shares(o->shares, ','))
         return "-ts: shares are needed, such as 3,1 or 0.75,0.25, of which one is above 0";
     if (o->shares && o->device && strchr(o->device, '@'))

@@ -35,7 +35,13 @@ extern char **environ;
 
 uint32_t compilers_default(void)
 {
+    const char *given = getenv("ENGINE_COMPILERS");
     const uint32_t others = eu_core_count() - 1;
+    if (given && *given) {
+        char *end;
+        const unsigned long n = strtoul(given, &end, 10);
+        return *given >= '0' && *given <= '9' && !*end && n <= COMPILERS_MOST ? (uint32_t)n : UINT32_MAX;
+    }
     return others < USUAL ? others : USUAL;
 }
 

@@ -539,11 +539,7 @@ int options_parse(options *o, int argc, char **argv)
     o->type_k = o->type_v = ENG_TYPE_F16;
     o->rotate_kv = ENG_LM_ROTATE_AUTO;
     eng_lm_sampler_defaults(&o->sampler);
-    const char *given = getenv("ENGINE_COMPILERS");
     o->compilers = compilers_default();
-    int wrong_count = given && *given ? unsigned_integer("ENGINE_COMPILERS", given, 0, COMPILERS_MOST, &o->compilers) : -1;
-    if (wrong_count >= 0)
-        return wrong_count;
     for (int i = 1; i < argc; i++) {
         const struct flag *f = NULL;
         const char *value = NULL, *equals = strncmp(argv[i], "--", 2) ? NULL : strchr(argv[i], '=');

@@ -150,7 +150,7 @@ refused --compile -d cpu && grep -q "^engine-generate: cpu: only devices of the 
 result $? "refused: $(cat "$tmp/log")"
 (ENGINE_OPENCL_COMPILE=1/1; export ENGINE_OPENCL_COMPILE; refused -n 1 && grep -q "^engine-generate: ENGINE_OPENCL_COMPILE is 1/1: devices would compute" "$tmp/log")
 result $? "refused: $(cat "$tmp/log")"
-(ENGINE_COMPILERS=many; export ENGINE_COMPILERS; refused -n 1 && grep -q "^engine-generate: ENGINE_COMPILERS many: a whole number" "$tmp/log")
+(ENGINE_COMPILERS=many; export ENGINE_COMPILERS; refused -n 1 && grep -q "^engine-generate: ENGINE_COMPILERS: a whole number" "$tmp/log")
 result $? "refused: $(cat "$tmp/log")"
 refused --compilers 17
 result $? "refused: $(cat "$tmp/log")"
