@@ -234,7 +234,7 @@ int main(int argc, char **argv)
         run_output_failed();
         code = complain(&r->o);
     }
-    compilers_end(r, code == 0);
+    compilers_end(r);
     run_close(r);
     free(r);
     if (interrupted) { /* as the shell expects of who was */

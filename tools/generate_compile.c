@@ -69,22 +69,31 @@ static bool suits(eng_context *engine, const char *name)
     return true;
 }
 
-/* A file that can be read again by others. */
+/* A file that others can read, too: standard input is this process' alone, by whatever name. */
 static bool is_file(const char *path)
 {
-    struct stat file;
-    return strcmp(path, "-") != 0 && stat(path, &file) == 0 && S_ISREG(file.st_mode);
+    struct stat file, input;
+    if (strcmp(path, "-") == 0 || stat(path, &file) != 0 || !S_ISREG(file.st_mode))
+        return false;
+    return fstat(STDIN_FILENO, &input) != 0 || input.st_dev != file.st_dev || input.st_ino != file.st_ino;
 }
 
 /* Will passes run that another process can guess by the same command line? */
 static bool has_passes(const options *o)
 {
-    const bool text = o->prompt || (o->prompt_file && is_file(o->prompt_file));
-    return (text || o->chat) && !o->compile && !o->load_state && !o->save_state && !o->perplexity && !o->explain && !o->profile &&
+    return (o->prompt || o->prompt_file || o->chat) && (!o->prompt_file || is_file(o->prompt_file)) && !o->compile && !o->load_state && !o->save_state && !o->perplexity && !o->explain && !o->profile &&
            o->n_overrides == 0 && !o->fit;
 }
 
 /* -- have they been there before? ----------------------------------------------------------- */
+
+static void add_options(eng_context *engine, eu_text *text)
+{
+    eng_option_info info = {.size = sizeof info};
+    for (uint32_t i = 0; eng_context_option(engine, i, &info) == ENG_OK; i++)
+        if (strncmp(info.name, "opencl.", 7) == 0)
+            eu_text_format(text, "%s=%s\n", info.name, info.value);
+}
 
 static void add_drivers(eng_context *engine, eu_text *text)
 {
@@ -96,8 +105,14 @@ static void add_drivers(eng_context *engine, eu_text *text)
     }
 }
 
-/* A text of few tokens runs by other kernels than a longer one. */
+/* A text of few tokens runs by other kernels than a longer one.  A conversation's are long. */
 #define SHORT 64 /* bytes */
+static bool is_short(const options *o)
+{
+    struct stat file;
+    return o->prompt ? strlen(o->prompt) <= SHORT : o->prompt_file && stat(o->prompt_file, &file) == 0 && file.st_size <= SHORT;
+}
+
 #define SOME 64  /* tokens that are not few */
 
 /* What decides which kernels there are: the version, drivers, the file, options. */
@@ -107,10 +122,11 @@ static bool describe(const run *r, const char *device, eu_text *text)
     struct stat file;
     if (stat(o->model, &file) != 0)
         return false;
+    add_options(r->engine, text);
     add_drivers(r->engine, text);
     eu_text_format(text, "%s|%s|%s|%" PRIu64 "|%" PRIu64 "|%" PRIu64 "|%u|%u|%u|%u|%d|%d", eng_version(), device, o->shares ? o->shares : "",
                    (uint64_t)file.st_dev, (uint64_t)file.st_ino, (uint64_t)file.st_mtime, o->type_k, o->type_v, o->precision,
-                   o->layout, (int)o->split, !o->prompt || strlen(o->prompt) > SHORT);
+                   o->layout, (int)o->split, is_short(o));
     return !text->failed;
 }
 
@@ -177,7 +193,7 @@ static char **environment(char *whose)
     return all;
 }
 
-/* Signals as they are at first: it can be ended. */
+/* Signals as they are at first: it can be ended, but not by who interrupts an answer at the terminal. */
 static bool set_signals(posix_spawnattr_t *attributes)
 {
     sigset_t none, all;
@@ -187,7 +203,8 @@ static bool set_signals(posix_spawnattr_t *attributes)
     sigaddset(&all, SIGINT);
     sigaddset(&all, SIGPIPE);
     return posix_spawnattr_setsigmask(attributes, &none) == 0 && posix_spawnattr_setsigdefault(attributes, &all) == 0 &&
-           posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) == 0;
+           posix_spawnattr_setpgroup(attributes, 0) == 0 &&
+           posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP) == 0;
 }
 
 /* What it says is lost. */
@@ -258,15 +275,12 @@ void compilers_start(run *r)
         ;
 }
 
-/* Has it ended, or does it within so many milliseconds?  *worked: not of itself with a failure. */
-static bool ended(pid_t process, int milliseconds, bool *worked)
+/* Has it ended, or does it within so many milliseconds? */
+static bool ended(pid_t process, int milliseconds, int *status)
 {
     const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
-    int status = 0;
     for (;; milliseconds -= STEP_MS, nanosleep(&step, NULL)) {
-        const pid_t who = waitpid(process, &status, WNOHANG);
-        if (who == process)
-            *worked |= !WIFEXITED(status) || WEXITSTATUS(status) == 0;
+        const pid_t who = waitpid(process, status, WNOHANG);
         if (who == process || (who < 0 && errno != EINTR))
             return true;
         if (milliseconds <= 0)
@@ -274,29 +288,46 @@ static bool ended(pid_t process, int milliseconds, bool *worked)
     }
 }
 
-/* They have little to do any more, and what one leaves in the middle stays in the driver's cache as rubbish: so not at once. */
-static bool end_all(const compilers *c)
+/* Those that have ended, or do so soon, are forgotten: what they could compile is there, or they failed. */
+static void forget_ended(compilers *c, int milliseconds)
 {
-    bool worked = false, there[COMPILERS_MOST] = {false};
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        int status = 0;
+        if (!ended(c->process[i], milliseconds, &status))
+            c->process[left++] = c->process[i];
+        else if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            c->done = true;
+        else
+            c->failed = true;
+    }
+    c->n = left;
+}
+
+void compilers_ran(run *r)
+{
+    r->beside.ran = true;
+    forget_ended(&r->beside, 0);
+}
+
+/* What one leaves in the middle stays in the driver's cache as rubbish, and they have little to do any more: so not at once. */
+void compilers_end(run *r)
+{
+    compilers *c = &r->beside;
+    const bool some = c->n > 0 || c->done;
+    forget_ended(c, c->n ? MOMENT_MS / (int)c->n : 0);
     for (uint32_t i = 0; i < c->n; i++)
-        there[i] = !ended(c->process[i], MOMENT_MS / (int)c->n, &worked);
-    for (uint32_t i = 0; i < c->n; i++)
-        if (there[i])
-            kill(c->process[i], SIGTERM);
-    for (uint32_t i = 0; i < c->n; i++)
-        if (there[i] && !ended(c->process[i], PATIENCE_MS, &worked)) {
+        kill(c->process[i], SIGTERM);
+    for (uint32_t i = 0; i < c->n; i++) {
+        int status;
+        if (!ended(c->process[i], PATIENCE_MS, &status)) {
             kill(c->process[i], SIGKILL);
             while (waitpid(c->process[i], NULL, 0) < 0 && errno == EINTR)
                 ;
         }
-    return worked;
-}
-
-void compilers_end(run *r, bool good)
-{
-    compilers *c = &r->beside;
-    const bool worked = c->n && end_all(c);
-    const int file = good && worked && c->known ? open(c->known, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+    }
+    const bool good = some && !c->failed && (c->ran || c->done);
+    const int file = good && c->known ? open(c->known, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
     if (file >= 0)
         close(file);
     free(c->known);

@@ -206,7 +206,8 @@ static int choose_all(run *r, uint32_t last, uint32_t n_cells, report *out, cold
         status = next(r, room < ENG_LM_DRAFT_MOST + 1 ? (uint32_t)room : ENG_LM_DRAFT_MOST + 1, tokens, &n, c);
         if (!status)
             status = keep_tokens(r, 0, tokens, n, &out->stopped);
-        compilers_end(r, !status); /* both kinds of passes have run */
+        if (!status)
+            compilers_ran(r);
     }
     return status;
 }

@@ -13,6 +13,7 @@
 typedef struct compilers {
     pid_t process[COMPILERS_MOST];
     uint32_t n;
+    bool ran, done, failed; /* passes of both kinds have; one of them has ended well, or of itself in another way */
     char *known; /* a file that says, once it is there, that nothing is left to compile; NULL: none */
 } compilers;
 
@@ -76,8 +77,10 @@ int run_output_failed(void);
 /* Begins processes that compile what this one will need, where that is to be expected.  Whatever becomes of them, this
  * process needs none. */
 void compilers_start(run *r);
-/* Ends them, if there are any.  good: all that was needed has run, and was compiled. */
-void compilers_end(run *r, bool good);
+/* Passes of both kinds have run, so that all is compiled that these need.  It waits for nobody. */
+void compilers_ran(run *r);
+/* Ends them, if there are any, within two seconds. */
+void compilers_end(run *r);
 /* Is this process none of them, or is the one there that has begun it? */
 bool compilers_wanted(void);
 /* --compile: are there such devices alone?  And compiles for the prompt's passes and a token's after it. */

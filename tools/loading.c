@@ -80,5 +80,9 @@ int create_context(const char *program, int code, const eng_context_params *para
     loader = program;
     int status = eng_context_create(&own, context);
     loader = NULL;
-    return status ? status : check_environment(*context);
+    if (!status && (status = check_environment(*context))) {
+        eng_context_destroy(*context);
+        *context = NULL;
+    }
+    return status;
 }

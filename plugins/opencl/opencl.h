@@ -101,6 +101,7 @@ struct eng_device_state {
     bool profile;            /* launches are timed by events             */
     bool cached;             /* compiled programs are kept on disk              */
     uint32_t share, shares;  /* of compiling, which is all that is done; 0: runs (option compile) */
+    bool compiles_late;      /* a kernel when it is launched, and not with its program */
     bool apart;              /* every tensor in a buffer of its own size        */
     int series;              /* CL_SERIES_*: launches that follow one another become one (lower/series.c) */
     bool svm;                /* scratch memory is the host's, too (svm.c)       */

@@ -36,11 +36,17 @@ result $? "which is noted: $(known beside)"
 in_caches beside --compilers 2 && test "$(known beside)" = 1 && cmp "$tmp/want" "$tmp/text" >> "$tmp/log"
 result $? "and the same again"
 
-# nothing_left: do all processes that compile end within ten seconds?
+# compiling: is one of the processes there that compile?
+compiling()
+{
+    for line in /proc/[0-9]*/cmdline; do tr '\0' ' ' 2> /dev/null < "$line" | grep -e "-m $model .*--compile="; done > "$tmp/log"
+    test -s "$tmp/log"
+}
+# nothing_left: do they end at once?
 nothing_left()
 {
-    tries=100
-    while for line in /proc/[0-9]*/cmdline; do tr '\0' ' ' 2> /dev/null < "$line" | grep -e "-m $model .*--compile="; done > "$tmp/log"; test -s "$tmp/log"; do
+    tries=10
+    while compiling; do
         tries=$((tries - 1))
         test $tries -gt 0 || return 1
         sleep 0.1
@@ -59,6 +65,11 @@ asked()
         POCL_CACHE_DIR=$caches/pocl ENGINE_CACHE_DIR=$caches/ours "$out/engine-generate" -m "$model" -d opencl:0 --json-lines \
             --chat-template chatml "$@" > "$tmp/text" 2> "$tmp/log"
 }
+mkdir -p "$tmp/silent/pocl" "$tmp/silent/ours"
+POCL_CACHE_DIR=$tmp/silent/pocl ENGINE_CACHE_DIR=$tmp/silent/ours "$out/engine-generate" -m "$model" -d opencl:0 --json-lines \
+    --chat-template chatml --compilers 1 < /dev/null > "$tmp/text" 2> "$tmp/log"
+test $? = 0 && test "$(known silent)" = 0
+result $? "a conversation without a question notes nothing"
 asked talk --compilers 1 && test "$(known talk)" = 1 && cp "$tmp/text" "$tmp/first" && asked quiet --compilers 0 &&
     cmp "$tmp/first" "$tmp/text" >> "$tmp/log"
 result $? "an answer is the same, too"
@@ -83,12 +94,12 @@ wait_for()
 if test -n "$(kernels alone)"; then
     wait_for asking 60
     result $? "before the first question kernels are compiled"
-    kill -KILL $waiting
+    compiling && kill -KILL $waiting
     nothing_left
     result $? "and nobody goes on when the program is killed"
     exec 3>&-
     mkdir -p "$tmp/noted/ours" && cp -r "$tmp/talk/ours/engine-generate" "$tmp/noted/ours/"
-    ! wait_for noted 3
+    ! wait_for noted 2 && ! compiling
     result $? "where a model has been before, nobody compiles"
     exec 3>&-
     wait $waiting
@@ -136,9 +147,15 @@ result $? "of a model with experts"
 result $? "for halves of a device"
 mkfifo "$tmp/pipe"
 (sleep 1; printf 'bug: n.' > "$tmp/pipe") &
-POCL_CACHE_DIR=$tmp/beside/pocl ENGINE_CACHE_DIR=$tmp/pipe-cache "$out/engine-generate" -m "$model" -d opencl:0 -f "$tmp/pipe" --temp 0 -n 6 --compilers 3 \
+POCL_CACHE_DIR=$tmp/beside/pocl ENGINE_CACHE_DIR=$tmp/pipe-cache timeout 60 "$out/engine-generate" -m "$model" -d opencl:0 -f "$tmp/pipe" --temp 0 -n 6 --compilers 3 \
     > "$tmp/text" 2> "$tmp/log" && cmp "$tmp/want" "$tmp/text" >> "$tmp/log"
 result $? "a text from a pipe is read once"
+(sleep 1; printf 'Which bug?' > "$tmp/pipe") &
+POCL_CACHE_DIR=$tmp/beside/pocl ENGINE_CACHE_DIR=$tmp/pipe-cache timeout 60 "$out/engine-generate" -m "$model" -d opencl:0 -cnv --simple-io -st \
+    --chat-template chatml -f "$tmp/pipe" --temp 0 -n 6 --compilers 3 < /dev/null > "$tmp/text" 2> "$tmp/log" && test -s "$tmp/text"
+result $? "and so is a question"
+POCL_SIGFPE_HANDLER=0 "$out/engine-generate" -m "$model" -d opencl:0 -p "bug: n." --compile > "$tmp/log" 2>&1
+result $? "where a division by zero is seen, nothing is launched"
 
 # refused OPTION...: the message in $tmp/log
 refused() { ! in_caches before "$@" && ! test -s "$tmp/text"; }

@@ -4,12 +4,23 @@
  * compiled: each finds what the other was first to do.
  *
  * Of N such processes number I begins behind I/N of a plan's programs and goes backwards, round the end, while the process
- * that runs goes forwards: they meet, and need not know of one another.  Launches are given one group of work-items and
- * numbers that are zero, in the same order (queue.c): they make nothing.  Weights are not read, which leaves their memory untouched.
+ * that runs goes forwards: they meet, and need not know of one another.  Where kernels are compiled when they are
+ * launched (PoCL), launches are given one group of work-items and numbers that are zero, in the same order (queue.c).  Weights are not read, which leaves their memory untouched.
  */
 #include "../host.h"
 
 #define MOST 64
+
+/* PoCL does, and takes a division by zero for nothing, unless its user wants to see it. */
+static bool compiles_late(const cl_device *device)
+{
+    char name[128] = "";
+    const char *handled = getenv("POCL_SIGFPE_HANDLER");
+    if (!device->found) /* it is only described */
+        return false;
+    clGetPlatformInfo(device->found->platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
+    return device->info.kind == ENG_DEVICE_CPU && strstr(name, "Portable Computing Language") && (!handled || strcmp(handled, "0") != 0);
+}
 
 int cl_share_options(cl_device *device)
 {
@@ -24,6 +35,7 @@ int cl_share_options(cl_device *device)
                        text, MOST);
     device->share = share;
     device->shares = of;
+    device->compiles_late = compiles_late(device);
     return ENG_OK;
 }
 

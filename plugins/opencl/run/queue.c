@@ -152,7 +152,8 @@ static int fail_lost(const eng_queue_state *q)
 
 /* -- in the place of a run (option compile) ----------------------------------------------------- */
 
-/* All numbers of a launch are zero, extents among them: its kernel does nothing, whatever its buffers hold. */
+/* All numbers of a launch are zero, extents among them: its kernel finds nothing to do, whatever its buffers hold.  It may divide by
+ * them before that, which PoCL's processors step over. */
 static cl_int set_nothing(const eng_instance_state *x, uint32_t i)
 {
     const cl_recorded *l = &x->plan->launches[i];
@@ -165,12 +166,12 @@ static cl_int set_nothing(const eng_instance_state *x, uint32_t i)
     return clSetKernelArg(x->kernels[i], index, cl_numbers_size(l), x->numbers + l->numbers);
 }
 
-/* Processors' drivers compile a kernel when it is launched, for groups of that size.  Cards' compile programs. */
+/* Drivers that compile a kernel when it is launched do so for groups of that size; others have compiled it with its program. */
 static int compile_launches(eng_queue_state *q, const eng_instance_state *x, uint32_t from, uint32_t to, eng_run *control,
                             uint64_t *ticket)
 {
     const cl_device *device = q->device;
-    const uint32_t n = device->vec ? to - from : 0;
+    const uint32_t n = device->vec && device->compiles_late ? to - from : 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t at = from + cl_share_nth(device, i, n);
         const cl_recorded *l = &x->plan->launches[at];
