@@ -29,8 +29,9 @@
 
 extern char **environ;
 
-#define USUAL 3 /* processes: one program takes a tenth of the whole */
-
+#define USUAL 3  /* processes: one program takes a tenth of the whole */
+#define SHORT 64 /* bytes: a text of few tokens, which runs by other kernels than a longer one */
+#define SOME 64  /* tokens that are not few */
 #define FOR "ENGINE_COMPILING_FOR" /* the process that one of these was begun by */
 
 uint32_t compilers_default(void)
@@ -81,8 +82,10 @@ static bool is_file(const char *path)
 /* Will passes run that another process can guess by the same command line? */
 static bool has_passes(const options *o)
 {
-    return (o->prompt || o->prompt_file || o->chat) && (!o->prompt_file || is_file(o->prompt_file)) && !o->compile && !o->load_state && !o->save_state && !o->perplexity && !o->explain && !o->profile &&
-           o->n_overrides == 0 && !o->fit;
+    const bool text = o->prompt || o->prompt_file || o->chat;
+    const bool readable = !o->prompt_file || is_file(o->prompt_file);
+    const bool other = o->compile || o->load_state || o->save_state || o->perplexity || o->explain || o->profile || o->fit;
+    return text && readable && !other && o->n_overrides == 0;
 }
 
 /* -- have they been there before? ----------------------------------------------------------- */
@@ -105,15 +108,12 @@ static void add_drivers(eng_context *engine, eu_text *text)
     }
 }
 
-/* A text of few tokens runs by other kernels than a longer one.  A conversation's are long. */
-#define SHORT 64 /* bytes */
+/* A conversation's texts are not. */
 static bool is_short(const options *o)
 {
     struct stat file;
     return o->prompt ? strlen(o->prompt) <= SHORT : o->prompt_file && stat(o->prompt_file, &file) == 0 && file.st_size <= SHORT;
 }
-
-#define SOME 64  /* tokens that are not few */
 
 /* What decides which kernels there are: the version, drivers, the file, options. */
 static bool describe(const run *r, const char *device, eu_text *text)
@@ -216,7 +216,7 @@ static bool set_files(posix_spawn_file_actions_t *files)
     return good;
 }
 
-static bool spawn(pid_t *process, char **argv, char **environment)
+static bool spawn(pid_t *process, char **argv, char **variables)
 {
     char self[4096];
     const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -230,8 +230,8 @@ static bool spawn(pid_t *process, char **argv, char **environment)
     }
     self[n > 0 ? n : 0] = 0;
     const bool good = set_signals(&attributes) && set_files(&files) &&
-                      ((n > 0 && posix_spawn(process, self, &files, &attributes, argv, environment) == 0) ||
-                       posix_spawnp(process, argv[0], &files, &attributes, argv, environment) == 0);
+                      ((n > 0 && posix_spawn(process, self, &files, &attributes, argv, variables) == 0) ||
+                       posix_spawnp(process, argv[0], &files, &attributes, argv, variables) == 0);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     return good;
@@ -266,7 +266,9 @@ void compilers_start(run *r)
     char name[DEVICE_NAME_BYTES];
     const char *device = r->o.device ? r->o.device : name;
     const uint32_t wanted = r->o.compilers;
-    if (wanted == 0 || !has_passes(&r->o) || (!r->o.device && device_default(r->engine, &r->o, name) != ENG_OK) || !suits(r->engine, device))
+    if (wanted == 0 || !has_passes(&r->o))
+        return;
+    if ((!r->o.device && device_default(r->engine, &r->o, name) != ENG_OK) || !suits(r->engine, device))
         return;
     r->beside.known = known_path(r, device);
     if (!r->beside.known || access(r->beside.known, F_OK) == 0)
