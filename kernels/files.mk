@@ -38,6 +38,8 @@ opencl_kernels = \
 	kernels/encode_signed.clh \
 	kernels/exchange.cl \
 	kernels/experts.clh \
+	kernels/experts_list.clh \
+	kernels/experts_pairs.clh \
 	kernels/few.clh \
 	kernels/fold.clh \
 	kernels/fragments.clh \
@@ -68,6 +70,8 @@ opencl_kernels = \
 	kernels/mul_mat_halves.cl \
 	kernels/mul_mat_id.cl \
 	kernels/mul_mat_id_halves.cl \
+	kernels/mul_mat_id_lanes.cl \
+	kernels/mul_mat_id_matrix.cl \
 	kernels/mul_mat_id_planes.cl \
 	kernels/mul_mat_id_strips.cl \
 	kernels/mul_mat_lanes.cl \

@@ -50,25 +50,7 @@ KERNEL(GROUP_OF(1), mul_mat_id, EXPERTS_BUFFERS, mul_mat_id)
 
 #elif !defined(TILES)
 
-KERNEL(GROUP_OF(DOT_ITEMS), mul_mat_id_rows, EXPERTS_BUFFERS, mul_mat_id)
-{
-    UNPACK(MUL_MAT_ID_NUMBERS)
-    __local float red[DOT_LOCAL];
-    const long row = get_group_id(0) * GROUP_ROWS, p = ITEM(1);
-    if (row >= m || p >= u * t)
-        return;
-    const uint rows = min((long)GROUP_ROWS, m - row), item = get_local_id(0);
-    const int id = id_of(ids + ids_at, ids_nb, u, p);
-    __global float *y = (__global float *)(o + o_at + OFFSET(p, o_nb)) + row;
-    if (id < 0 || id >= n_expert) {
-        if (first == 0 && item < rows)
-            y[item] = 0.0f;
-        return;
-    }
-    if (id >= first && id < first + count)
-        dot_rows(a + a_at + (id - first) * a_nb.y + row * a_nb.x, a_nb.x, rows, b + b_at + OFFSET(p, b_nb), 0, 1,
-                 (gbytes)y, 0, k, red);
-}
+#include "experts_pairs.clh"
 
 #else
 

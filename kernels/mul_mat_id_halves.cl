@@ -1,57 +1,9 @@
 /*
  * kernels/mul_mat_id_halves.cl - mul_mat_id (see mul_mat_id.cl) of many tokens by a matrix unit: columns, and weights of those
  * experts that any token chose, are packed as 16-bit numbers first (halves.clh).
- *
- * Words of a list, for `all` experts: two for each, where its pairs begin and how many it has; pairs of a token and a place,
- * sorted by expert; in the same order, the numbers of their packed columns.
  */
-#include "experts.clh"
 #include "halves.clh"
-
-typedef __global int *ints;
-#define COUNT_OF(list, e) (list)[2 * (e) + 1]
-#define PAIRS_OF(list, e) ((list) + 2 * all + (list)[2 * (e)])
-#define COLUMNS_OF_PAIRS(list, e) (PAIRS_OF(list, e) + u * t)
-
-/* A group is an expert: it has its pairs begin behind those of the experts before. */
-#define LIST_BUFFERS(B) B(cbytes, ids) B(gbytes, list)
-#define LIST_NUMBERS(N)                                                                                                \
-    N(ulong, ids_at) N(ulong, list_at) N(long, u) N(long, t) N(long, first) N(long, all) N(long, places)               \
-    N(long4, ids_nb)
-NUMBERS(list, LIST_NUMBERS);
-KERNEL(GROUP_OF(GROUP), experts_list, LIST_BUFFERS, list)
-{
-    UNPACK(LIST_NUMBERS)
-    __local uint before, found;
-    const long e = ITEM(1), pairs = u * t;
-    const uint id = get_local_id(0);
-    ints words = (ints)(list + list_at);
-    if (e >= all)
-        return;
-    ids += ids_at;
-    if (id == 0)
-        before = found = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (long p = id; p < pairs; p += GROUP) {
-        const long x = id_of(ids, ids_nb, u, p) - first;
-        if (x >= 0 && x < e)
-            atomic_inc(&before);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    ints mine = words + 2 * all + before;
-    for (long p = id; p < pairs; p += GROUP)
-        if (id_of(ids, ids_nb, u, p) == first + e) {
-            const uint n = atomic_inc(&found);
-            mine[n] = p;
-            mine[n + pairs] = places == 1 ? p / u : p;
-        }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (id == 0) {
-        words[2 * e] = before;
-        words[2 * e + 1] = found;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
-}
+#include "experts_list.clh"
 
 /* Rows of experts that have pairs; a is the first expert, number `from` of the list. */
 #define EXPERTS_PACK_BUFFERS(B) B(cbytes, a) B(cbytes, list) B(gbytes, w)
@@ -77,18 +29,13 @@ KERNEL(GROUP_OF(GROUP) WAVE_OF_KERNEL, mul_mat_id, HALVES_BUFFERS, halves)
     UNPACK(HALVES_NUMBERS)
     __local uint4 stages[TILE_LOCAL];
     const long row = get_group_id(0) * TILE_M, e = ITEM(1);
-    const uint id = get_local_id(0);
     if (row >= m || e > count)
         return;
     const uint rows = min((long)TILE_M, m - row);
     o += o_at + row * 4;
     if (e == count) {
-        for (long p = id; p < u * t && first == 0; p += GROUP) {
-            const int chosen = id_of(ids + ids_at, ids_nb, u, p);
-            if (chosen < 0 || chosen >= n_expert)
-                for (uint r = 0; r < rows; r++)
-                    ((__global float *)(o + OFFSET(p, o_nb)))[r] = 0.0f;
-        }
+        if (first == 0)
+            skipped_by_all(ids + ids_at, ids_nb, o, o_nb, u, u * t, n_expert, rows);
         return;
     }
     __global const int *words = (__global const int *)(list + list_at);
@@ -105,8 +52,7 @@ KERNEL(GROUP_OF(GROUP) WAVE_OF_KERNEL, mul_mat_id, HALVES_BUFFERS, halves)
 #else
 #define SCALE(c) 1.0f
 #endif
-#define RESULT(pair) ((pair) % (uint)u * (ulong)o_nb.x + (pair) / (uint)u * (ulong)o_nb.y)
-#define COLUMN(c) (__global float *)(o + RESULT((uint)pairs[col + (c)]))
+#define COLUMN(c) (__global float *)(o + RESULT_OF(pairs[col + (c)]))
         PUT_SUMS(COLUMN, SCALE)
         barrier(CLK_LOCAL_MEM_FENCE); /* stages are free again */
     }

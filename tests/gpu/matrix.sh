@@ -27,6 +27,8 @@ if test "${1:-}" = all; then
     right mul_mat "n=40"
     right mul_mat "matrix" # weights in lanes: exactly, too
     right get_rows "matrix"
+    right mul_mat_id "matrix"
+    right mul_mat_id "crowd"
     right mul_mat_id "fast"
     for kind in wmma wmma12 mfma dpas; do
         right mul_mat "n=40*fast" "matrix=$kind-in-c"
@@ -45,7 +47,11 @@ else
         right mul_mat "a=$type *matrix"
     done
     right get_rows "matrix"
-    right mul_mat_id "a=q4_K *fast"
+    for type in q4_K q8_0 mxfp4; do # experts: few and many tokens
+        right mul_mat_id "a=$type *matrix"
+        right mul_mat_id "a=$type *fast"
+    done
+    right mul_mat_id "crowd"
     for kind in wmma wmma12 mfma dpas; do
         right mul_mat "a=f16 b=f32 *k=768*fast" "matrix=$kind-in-c" # tiles of 32 and of 128 columns
         right mul_mat "a=q8_0 *n=40*fast" "matrix=$kind-in-c"

@@ -6,15 +6,6 @@
 
 #define LEAST_ALIGNED 16 /* addresses at which data are used in place */
 
-/* Experts of cards stay as they are in a file: their kernels read no lanes. */
-static bool may_be_in_lanes(const cl_device *device, const eng_store_tensor *tensor)
-{
-    for (uint32_t i = 0; !device->vec && i < tensor->n_readers; i++)
-        if (tensor->readers[i].op == ENG_OP_MUL_MAT_ID)
-            return false;
-    return true;
-}
-
 int cl_layout(cl_device *device, const eng_store_tensor *tensor, eng_layout_info *info)
 {
     const eng_type_info *type = device->sv->type_info(device->sv->host, tensor->type);
@@ -23,7 +14,7 @@ int cl_layout(cl_device *device, const eng_store_tensor *tensor, eng_layout_info
                        "%s" ENG_CAUSE "tensor '%s' has type %u, which the opencl plugin does not know", device->info.name,
                        tensor->name, tensor->type);
     /* what the device multiplies is asked only of types that may be in lanes: it may have to be tried */
-    if (!may_be_in_lanes(device, tensor) || !eu_layout_lanes(tensor, type, UINT64_MAX, info) ||
+    if (!eu_layout_lanes(tensor, type, UINT64_MAX, info) ||
         !eu_layout_lanes(tensor, type, cl_lanes_types(device), info))
         eu_layout_choose(tensor, type, info);
     if ((device->caps & CL_CAP_UNIFIED) && tensor->data && info->layout == 0 &&

@@ -34,18 +34,27 @@ cl_packed cl_pack_columns(cl_recorder *r, const cl_variant *v, const char *optio
     return p;
 }
 
-/* A stride of 0 repeats columns: they are packed once. */
+/* Where columns of `row` bytes each lie packed: a stride of 0 repeats them, so they are packed once.  ext: of what is packed.
+ * Returns how many these are. */
+static int64_t lay_out(const cl_columns *b, int64_t row, bool together, int64_t ext[4], cl_packed *p)
+{
+    int64_t columns = b->n;
+    *p = (cl_packed){.col = row * (together ? b->ext[0] : 1)};
+    for (int i = 0; i < 4; i++) {
+        ext[i] = b->nb[i] ? b->ext[i] : 1;
+        p->nb[i] = !b->nb[i] ? 0 : together && i == 0 ? row : row * columns;
+        columns *= ext[i];
+    }
+    return columns;
+}
+
 cl_packed cl_pack_halves(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool together,
                          int64_t *scales)
 {
     const int64_t row = cl_halves_bytes(b->k);
-    cl_packed p = {.col = row * (together ? b->ext[0] : 1)};
-    int64_t ext[4], columns = b->n;
-    for (int i = 0; i < 4; i++) {
-        ext[i] = b->nb[i] ? b->ext[i] : 1;
-        p.nb[i] = !b->nb[i] ? 0 : together && i == 0 ? row : row * columns;
-        columns *= ext[i];
-    }
+    cl_packed p;
+    int64_t ext[4];
+    const int64_t columns = lay_out(b, row, together, ext, &p);
     *scales = row * columns;
     p.at = cl_temporary(r, (uint64_t)((row + 4) * columns));
     launch_pack(r, v, "halves_columns", options, b, ext, &p);
@@ -72,6 +81,23 @@ cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *option
     launch_pack(r, v, "mul_mat_pack", options, b, b->ext, &p);
     cl_size3(r, (uint64_t)cl_ceil(steps, PACK_STEPS) * v->group, v->group, (uint64_t)tiles, 1,
              (uint64_t)(b->ext[0] * b->ext[1] * b->ext[2] * b->ext[3]), 1);
+    return p;
+}
+
+int64_t cl_gathered_bytes(const cl_variant *v, int64_t k, bool minima)
+{
+    return cl_ceil(cl_planes_bytes(v, k, minima), 16) * 16;
+}
+
+cl_packed cl_pack_gathered(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at)
+{
+    cl_packed p;
+    int64_t ext[4];
+    lay_out(b, cl_gathered_bytes(v, b->k, minima), true, ext, &p);
+    p.at = at;
+    launch_pack(r, v, "mul_mat_pack", options, b, ext, &p);
+    cl_size3(r, (uint64_t)cl_ceil(b->k / STEP, PACK_STEPS) * v->group, v->group, (uint64_t)cl_ceil(b->n, v->columns), 1,
+             (uint64_t)(ext[0] * ext[1] * ext[2] * ext[3]), 1);
     return p;
 }
 

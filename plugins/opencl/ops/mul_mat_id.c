@@ -39,6 +39,13 @@ typedef struct tokens {
     int64_t first, n;
 } tokens;
 
+/* Their columns: a token's experts have one for all, or each its own. */
+static cl_columns columns_of(const cl_recorder *r, const whole *x, tokens t)
+{
+    return (cl_columns){.tensor = r->node->in[1], .offset = (uint64_t)(t.first * cl_nb(x->b, 2)), .k = cl_ne(x->a, 0), .n = t.n,
+                        .col = cl_nb(x->b, 2), .ext = {cl_ne(x->b, 1), 1, 1, 1}, .nb = {cl_nb(x->b, 1)}};
+}
+
 /* Operands, then numbers, of what multiplies experts of `part`. */
 static void operands(cl_recorder *r, const cl_walk *part, const whole *x, tokens t)
 {
@@ -99,31 +106,65 @@ static void launch_sorted(cl_recorder *r, const cl_walk *part, const whole *x, c
     }
 }
 
+/* The list of kernels/experts_list.clh, of so many experts and pairs. */
+static uint64_t list_of(cl_recorder *r, int64_t experts, int64_t pairs)
+{
+    return cl_temporary(r, (uint64_t)(4 * (2 * experts + 2 * pairs)));
+}
+
+static void launch_list(cl_recorder *r, const cl_walk *part, const whole *x, const cl_variant *v, const char *options, tokens t,
+                        uint64_t list)
+{
+    cl_launch_variant(r, v, "experts_list", options);
+    cl_arg_tensor(r, r->node->in[2], (uint64_t)(t.first * cl_nb(x->ids, 1)));
+    cl_arg_temporary(r, list);
+    cl_arg_long(r, cl_ne(x->o, 1));
+    cl_arg_long(r, t.n);
+    cl_arg_long(r, part->first[DIM_E]);
+    cl_arg_long(r, part->ne[DIM_E]);
+    cl_arg_long(r, cl_ne(x->b, 1));
+    cl_arg_long4(r, (int64_t[4]){cl_nb(x->ids, 0), cl_nb(x->ids, 1)});
+    cl_size2(r, v->group, v->group, (uint64_t)part->ne[DIM_E], 1);
+}
+
+/* Weights in lanes by a matrix unit (mul_mat_id_lanes.cl): columns are packed in planes, of so many tokens at a time as take
+ * CL_MOST_HALVES. */
+static void launch_planes(cl_recorder *r, const cl_walk *part, const whole *x, const cl_variant *v, const char *options)
+{
+    const bool minima = CL_MINIMA & CL_TYPE_BIT(x->a->type);
+    const int64_t n = cl_ne(x->o, 2), col = cl_gathered_bytes(v, cl_ne(x->a, 0), minima), of_token = col * cl_ne(x->b, 1);
+    const int64_t each = cl_min(n, cl_max(1, CL_MOST_HALVES / cl_max(1, of_token)));
+    const uint64_t list = list_of(r, part->ne[DIM_E], cl_ne(x->o, 1) * each);
+    const uint64_t at = cl_temporary(r, (uint64_t)(each * of_token));
+    for (tokens t = {.n = each}; t.first < n; t.first += each) {
+        t.n = cl_min(each, n - t.first);
+        const cl_columns columns = columns_of(r, x, t);
+        cl_pack_gathered(r, v, options, &columns, minima, at);
+        launch_list(r, part, x, v, options, t, list);
+        cl_launch_variant(r, v, v->kernel, options);
+        operands(r, part, x, t);
+        cl_arg_temporary(r, list);
+        cl_arg_temporary(r, at);
+        cl_arg_long(r, col);
+        cl_size2(r, cl_ceil(part->ne[DIM_M], v->rows) * (int64_t)v->group, v->group, (uint64_t)part->ne[DIM_E] + 1, 1);
+    }
+}
+
 /* By a matrix unit (mul_mat_id_halves.cl): pairs are listed by expert, columns packed once, and of the weights those of so
  * many experts at a time as take CL_MOST_HALVES. */
 static void launch_halves(cl_recorder *r, const cl_walk *part, const whole *x, const cl_variant *v, const char *options)
 {
     const int64_t k = cl_ne(x->a, 0), m = part->ne[DIM_M], u = cl_ne(x->o, 1), n = cl_ne(x->o, 2), all = part->ne[DIM_E];
-    const int64_t places = cl_ne(x->b, 1), row = cl_halves_bytes(k), ids_nb[4] = {cl_nb(x->ids, 0), cl_nb(x->ids, 1)};
-    const cl_columns columns = {.tensor = r->node->in[1], .k = k, .n = n, .col = cl_nb(x->b, 2), .ext = {places, 1, 1, 1},
-                                .nb = {cl_nb(x->b, 1)}};
+    const int64_t row = cl_halves_bytes(k);
+    const cl_columns columns = columns_of(r, x, (tokens){.n = n});
     const bool in_place = cl_has_halves(x->a);
     const int64_t each = in_place ? all : cl_min(all, cl_max(1, CL_MOST_HALVES / cl_max(1, row * m)));
-    const uint64_t list = cl_temporary(r, (uint64_t)(4 * (2 * all + 2 * u * n)));
+    const uint64_t list = list_of(r, all, u * n);
     const uint64_t weights = in_place ? 0 : cl_temporary(r, (uint64_t)(each * m * row));
     int64_t scales;
     const cl_packed packed = cl_pack_halves(r, v, options, &columns, true, &scales);
 
-    cl_launch_variant(r, v, "experts_list", options);
-    cl_arg_tensor(r, r->node->in[2], 0);
-    cl_arg_temporary(r, list);
-    cl_arg_long(r, u);
-    cl_arg_long(r, n);
-    cl_arg_long(r, part->first[DIM_E]);
-    cl_arg_long(r, all);
-    cl_arg_long(r, places);
-    cl_arg_long4(r, ids_nb);
-    cl_size2(r, v->group, v->group, (uint64_t)all, 1);
+    launch_list(r, part, x, v, options, (tokens){.n = n}, list);
     for (int64_t from = 0; from < all; from += each) {
         cl_walk some = *part;
         some.ne[DIM_E] = cl_min(each, all - from);
@@ -162,23 +203,22 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const whole *x = ctx;
     const int64_t m = part->ne[DIM_M], e = part->ne[DIM_E], u = cl_ne(x->o, 1), n = cl_ne(x->o, 2);
+    const tokens all = {.n = n};
     const cl_variant *v = variant(r->device, r->graph, r->node);
     char options[CL_OPTIONS + 64];
 
     cl_variant_options(r->device, v, x->a, ENG_TYPE_F32, options);
-    if (v->sorted || v->halves) {
-        (v->halves ? launch_halves : launch_sorted)(r, part, x, v, options);
+    if (v->sorted || v->halves || v->planes) {
+        (v->halves ? launch_halves : v->planes ? launch_planes : launch_sorted)(r, part, x, v, options);
         return;
     }
-    const int64_t places = cl_ne(x->b, 1); /* that a token's experts have columns of their own for: 1, or all */
-    const cl_columns columns = {.tensor = r->node->in[1], .k = cl_ne(x->a, 0), .n = n, .col = cl_nb(x->b, 2),
-                                .ext = {places, 1, 1, 1}, .nb = {cl_nb(x->b, 1)}};
+    const cl_columns columns = columns_of(r, x, all);
     const cl_packed packed = v->packed ? cl_pack_columns(r, v, options, &columns) : (cl_packed){0};
     cl_launch_variant(r, v, v->kernel, options);
-    operands(r, part, x, (tokens){.n = n});
+    operands(r, part, x, all);
     if (v->packed) {
         cl_arg_temporary(r, packed.at);
-        cl_arg_long(r, places);
+        cl_arg_long(r, columns.ext[0]);
     }
     /* An item of the second dimension is a pair of token and expert, or an expert; the extra one is for what skipped ids
      * leave (kernels/experts.clh). */

@@ -110,6 +110,9 @@ bool cl_has_halves(const eng_tensor *a);
  * their sums.  Bytes that a column of them takes. */
 cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at);
 int64_t cl_planes_bytes(const cl_variant *v, int64_t k, bool minima);
+/* The same where a tile gathers columns (mul_mat_id_lanes.cl): each by itself, those along b->ext[0] next to each other. */
+cl_packed cl_pack_gathered(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at);
+int64_t cl_gathered_bytes(const cl_variant *v, int64_t k, bool minima);
 /* Rows of a group, of `rows` in all. */
 int64_t cl_variant_rows(const cl_device *device, const cl_variant *v, int64_t rows, uint64_t row_bytes);
 

@@ -36,6 +36,12 @@
 #define MATRIX_LANES                                                                                                   \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_lanes", .layout = EU_LANES, .kernel = "mul_mat_tile", .rows = 128,          \
     .columns = 64, .planes = 3, .options = ""
+#define MATRIX_EXPERT_PAIRS(items)                                                                                     \
+    SIMT(items), .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_matrix", .layout = EU_LANES, COLUMNS(1, 8),              \
+    .kernel = "mul_mat_id_rows", .rows = 16, .columns = 1, .options = " -DCOLS=1 -DROW_TILES=1 -DGROUP=" #items
+#define MATRIX_EXPERT_LANES(n, how)                                                                                    \
+    SIMT(128), .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_lanes", .layout = EU_LANES, COLUMNS(9, ALL),               \
+    .kernel = "mul_mat_id", .rows = 128, .columns = 64, .planes = (n), .options = how
 #define BFLOATS .fast = 1, .types = CL_TYPE_BIT(ENG_TYPE_BF16)
 #define ONE_COLUMN COLUMNS(1, 1), .rows = 32
 /* Columns that meet weights as these are made, where registers hold the sums of so many. */
@@ -69,7 +75,7 @@
 #define EXPERTS(n) .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n, .rows = 128
 
 /* Weights in lanes by a matrix unit: a group shares k among fewer where there are rows for all compute units without. */
-enum { MANY_ROWS = 8192 };
+enum { MANY_ROWS = 8192, MANY_EXPERT_ROWS = 2048 };
 #define MMA .needs = CL_CAP_MMA
 #define WMMA .needs = CL_CAP_WMMA
 /* Tiles by a unit of cards, of three widths. */
@@ -150,6 +156,10 @@ static const cl_variant variants[] = {
     {"strips", VEC, EXPERTS_STRIPS(9, 128, "")},
     {"experts", MUL_MAT_ID, VEC, COLUMNS(1, ALL), .kernel = "mul_mat_id", .options = "", .rows = 32},
 
+    {"mma-pairs-tall", MMA, .tall = MANY_EXPERT_ROWS, MATRIX_EXPERT_PAIRS(128)},
+    {"mma-pairs", MMA, MATRIX_EXPERT_PAIRS(256)},
+    {"mma-plane64", MMA, .fast = 1, MATRIX_EXPERT_LANES(1, " -DPLANES=1")},
+    {"mma-planes64", MMA, MATRIX_EXPERT_LANES(3, "")},
     {"teams1", MUL_MAT_ID, SIMT(256), COLUMNS(1, 8), TEAM_PAIRS},
     {"lanes1", MUL_MAT_ID, SIMT(64), COLUMNS(1, 8), PAIRS},
     {"mma32", MMA, SIMT(128), COLUMNS(9, 32), MATRIX_EXPERTS(32)},
