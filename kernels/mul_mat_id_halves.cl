@@ -5,7 +5,7 @@
 #include "halves.clh"
 #include "experts_list.clh"
 
-/* Rows of experts that have pairs; a is the first expert, number `from` of the list. */
+/* Rows of experts that have pairs, PACKED_ROWS a group; a is the first expert, number `from` of the list. */
 #define EXPERTS_PACK_BUFFERS(B) B(cbytes, a) B(cbytes, list) B(gbytes, w)
 #define EXPERTS_PACK_NUMBERS(N)                                                                                        \
     N(ulong, a_at) N(ulong, list_at) N(ulong, w_at) N(long, k) N(long, m) N(long, count) N(long, from) N(long4, a_nb)
@@ -13,10 +13,11 @@ NUMBERS(experts_pack, EXPERTS_PACK_NUMBERS);
 KERNEL(GROUP_OF(GROUP), experts_weights, EXPERTS_PACK_BUFFERS, experts_pack)
 {
     UNPACK(EXPERTS_PACK_NUMBERS)
-    const long row = ITEM(1), e = ITEM(2);
+    const long row = ITEM(1) * PACKED_ROWS, e = ITEM(2);
     if (row >= m || e >= count || COUNT_OF((__global const int *)(list + list_at), from + e) == 0)
         return;
-    pack_weights(ROW_A(a + a_at + e * a_nb.y, row, a_nb.x), 1, w + w_at + (e * m + row) * PACKED_BYTES(k), 0, k);
+    pack_weights(ROW_A(a + a_at + e * a_nb.y, row, a_nb.x), min((long)PACKED_ROWS, m - row),
+                 w + w_at + (e * m + row) * PACKED_BYTES(k), PACKED_BYTES(k), k);
 }
 
 #define HALVES_BUFFERS(B) EXPERTS_BUFFERS(B) B(gbytes, list) B(cbytes, w) B(cbytes, x)

@@ -41,8 +41,8 @@ tests_conformance_named_SOURCES = \
 tests_conformance_named_LDADD = tests/conformance/libconformance.la libengine.la $(LIBM)
 
 if ENABLE_OPENCL
-dist_check_SCRIPTS += tests/conformance/pieces.sh tests/conformance/pieces-experts.sh
-TESTS += tests/conformance/pieces.sh tests/conformance/pieces-experts.sh
+dist_check_SCRIPTS += tests/conformance/pieces.sh tests/conformance/pieces-experts.sh tests/conformance/pieces-lanes.sh
+TESTS += tests/conformance/pieces.sh tests/conformance/pieces-experts.sh tests/conformance/pieces-lanes.sh
 endif
 
 # Does the suite find faults that were planted?

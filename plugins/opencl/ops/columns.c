@@ -89,7 +89,7 @@ int64_t cl_gathered_bytes(const cl_variant *v, int64_t k, bool minima)
     return cl_ceil(cl_planes_bytes(v, k, minima), 16) * 16;
 }
 
-cl_packed cl_pack_gathered(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at)
+void cl_pack_gathered(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at)
 {
     cl_packed p;
     int64_t ext[4];
@@ -98,7 +98,6 @@ cl_packed cl_pack_gathered(cl_recorder *r, const cl_variant *v, const char *opti
     launch_pack(r, v, "mul_mat_pack", options, b, ext, &p);
     cl_size3(r, (uint64_t)cl_ceil(b->k / STEP, PACK_STEPS) * v->group, v->group, (uint64_t)cl_ceil(b->n, v->columns), 1,
              (uint64_t)(ext[0] * ext[1] * ext[2] * ext[3]), 1);
-    return p;
 }
 
 bool cl_has_halves(const eng_tensor *a)

@@ -39,11 +39,16 @@ typedef struct tokens {
     int64_t first, n;
 } tokens;
 
-/* Their columns: a token's experts have one for all, or each its own. */
+/* Columns that a token's experts have: one for all, or each its own. */
+static int64_t places_of(const whole *x)
+{
+    return cl_nb(x->b, 1) ? cl_ne(x->b, 1) : 1;
+}
+
 static cl_columns columns_of(const cl_recorder *r, const whole *x, tokens t)
 {
     return (cl_columns){.tensor = r->node->in[1], .offset = (uint64_t)(t.first * cl_nb(x->b, 2)), .k = cl_ne(x->a, 0), .n = t.n,
-                        .col = cl_nb(x->b, 2), .ext = {cl_ne(x->b, 1), 1, 1, 1}, .nb = {cl_nb(x->b, 1)}};
+                        .col = cl_nb(x->b, 2), .ext = {places_of(x), 1, 1, 1}, .nb = {cl_nb(x->b, 1)}};
 }
 
 /* Operands, then numbers, of what multiplies experts of `part`. */
@@ -122,7 +127,7 @@ static void launch_list(cl_recorder *r, const cl_walk *part, const whole *x, con
     cl_arg_long(r, t.n);
     cl_arg_long(r, part->first[DIM_E]);
     cl_arg_long(r, part->ne[DIM_E]);
-    cl_arg_long(r, cl_ne(x->b, 1));
+    cl_arg_long(r, places_of(x));
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->ids, 0), cl_nb(x->ids, 1)});
     cl_size2(r, v->group, v->group, (uint64_t)part->ne[DIM_E], 1);
 }
@@ -132,7 +137,7 @@ static void launch_list(cl_recorder *r, const cl_walk *part, const whole *x, con
 static void launch_planes(cl_recorder *r, const cl_walk *part, const whole *x, const cl_variant *v, const char *options)
 {
     const bool minima = CL_MINIMA & CL_TYPE_BIT(x->a->type);
-    const int64_t n = cl_ne(x->o, 2), col = cl_gathered_bytes(v, cl_ne(x->a, 0), minima), of_token = col * cl_ne(x->b, 1);
+    const int64_t n = cl_ne(x->o, 2), col = cl_gathered_bytes(v, cl_ne(x->a, 0), minima), of_token = col * places_of(x);
     const int64_t each = cl_min(n, cl_max(1, CL_MOST_HALVES / cl_max(1, of_token)));
     const uint64_t list = list_of(r, part->ne[DIM_E], cl_ne(x->o, 1) * each);
     const uint64_t at = cl_temporary(r, (uint64_t)(each * of_token));
@@ -180,7 +185,7 @@ static void launch_halves(cl_recorder *r, const cl_walk *part, const whole *x, c
             cl_arg_long(r, some.ne[DIM_E]);
             cl_arg_long(r, from);
             cl_arg_long4(r, (int64_t[4]){cl_nb(x->a, 1), cl_nb(x->a, 2)});
-            cl_size3(r, v->group, v->group, (uint64_t)m, 1, (uint64_t)some.ne[DIM_E], 1);
+            cl_size3(r, v->group, v->group, (uint64_t)(v->layout == EU_LANES ? m / EU_LANES : m), 1, (uint64_t)some.ne[DIM_E], 1);
         }
         cl_launch_variant(r, v, v->kernel, options);
         operands(r, &some, x, (tokens){.n = n});

@@ -21,7 +21,7 @@ typedef struct cl_variant {
     uint32_t sorted : 1;   /* pairs of mul_mat_id are sorted by expert before                               */
     uint32_t parts : 1;    /* k may be cut among groups, whose sums mul_mat_join adds                       */
     uint32_t halves : 1;   /* columns, and weights unless they are such, are packed as 16-bit numbers before  */
-    uint32_t planes;       /* columns are packed in so many planes for a matrix unit before, a group's columns together; 0: not  */
+    uint32_t planes;       /* columns are packed in so many planes for a matrix unit before; 0: not  */
     uint16_t packed;       /* bytes that 32 elements of a column take, packed by mul_mat_pack before; 0: none is   */
     uint32_t layout;       /* EU_LANES: of matrices in lanes alone; 0: of all others                        */
     int64_t tall;          /* rows that a matrix has at least                                               */
@@ -111,7 +111,7 @@ bool cl_has_halves(const eng_tensor *a);
 cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at);
 int64_t cl_planes_bytes(const cl_variant *v, int64_t k, bool minima);
 /* The same where a tile gathers columns (mul_mat_id_lanes.cl): each by itself, those along b->ext[0] next to each other. */
-cl_packed cl_pack_gathered(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at);
+void cl_pack_gathered(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at);
 int64_t cl_gathered_bytes(const cl_variant *v, int64_t k, bool minima);
 /* Rows of a group, of `rows` in all. */
 int64_t cl_variant_rows(const cl_device *device, const cl_variant *v, int64_t rows, uint64_t row_bytes);

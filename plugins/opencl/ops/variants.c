@@ -76,6 +76,8 @@
 
 /* Weights in lanes by a matrix unit: a group shares k among fewer where there are rows for all compute units without. */
 enum { MANY_ROWS = 8192, MANY_EXPERT_ROWS = 2048 };
+/* From so many on weights that are packed as bf16 once cost less than making them anew for each 64 columns. */
+enum { MANY_EXPERT_COLUMNS = 193 };
 #define MMA .needs = CL_CAP_MMA
 #define WMMA .needs = CL_CAP_WMMA
 /* Tiles by a unit of cards, of three widths. */
@@ -86,7 +88,7 @@ enum { MANY_ROWS = 8192, MANY_EXPERT_ROWS = 2048 };
 /*
  * Of the same op and family the first that suits is taken.  Columns of mul_mat_id are tokens up to 8, then how many an
  * expert has if they are dealt out evenly.  Kernels: processors - columns.clh, strips.clh and planes.clh; cards - lanes_dot.clh,
- * tile.clh and, with a matrix unit, matrix_tile.clh.
+ * tile.clh and, with a matrix unit, matrix_tile.clh, or, of weights in lanes, matrix_rows.clh and matrix_lanes.clh.
  */
 static const cl_variant variants[] = {
     {"plane", VEC, .fast = 1, ONE_COLUMN, PLANES(1, " -DDIRECT=1", 48)},
@@ -158,6 +160,7 @@ static const cl_variant variants[] = {
 
     {"mma-pairs-tall", MMA, .tall = MANY_EXPERT_ROWS, MATRIX_EXPERT_PAIRS(128)},
     {"mma-pairs", MMA, MATRIX_EXPERT_PAIRS(256)},
+    {"mma-64", MMA, SIMT(128), COLUMNS(MANY_EXPERT_COLUMNS, ALL), .layout = EU_LANES, MATRIX_EXPERTS(64)},
     {"mma-plane64", MMA, .fast = 1, MATRIX_EXPERT_LANES(1, " -DPLANES=1")},
     {"mma-planes64", MMA, MATRIX_EXPERT_LANES(3, "")},
     {"teams1", MUL_MAT_ID, SIMT(256), COLUMNS(1, 8), TEAM_PAIRS},

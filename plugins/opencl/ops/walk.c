@@ -113,6 +113,21 @@ static void part_of(const cl_recorder *r, cl_walk *part, unsigned d, int64_t fir
     }
 }
 
+/* Where dimension d is cut in two: rows that lie side by side in a layout stay together.  0: it cannot be. */
+static int64_t half_of(const cl_recorder *r, const cl_walk *w, unsigned d)
+{
+    const int64_t n = w->ne[d];
+    int64_t together = 1;
+    cl_split s;
+    for (unsigned i = 0; i < w->n; i++) {
+        const eng_tensor *t = eng_subgraph_tensor(r->graph, w->tensor[i]);
+        if (t && t->layout && w->nb[i][d] == t->nb[1] && cl_split_of(r->device, r->graph, t, &s) == ENG_OK &&
+            (int64_t)s.group > together)
+            together = (int64_t)s.group;
+    }
+    return n / 2 >= together ? n / 2 / together * together : n > together ? together : 0;
+}
+
 int cl_walk_run(cl_recorder *r, const cl_walk *w, unsigned dims,
                 void (*fn)(cl_recorder *r, const cl_walk *part, void *ctx), void *ctx)
 {
@@ -131,14 +146,14 @@ int cl_walk_run(cl_recorder *r, const cl_walk *w, unsigned dims,
             fn(r, w, ctx);
         return r->status;
     }
-    if (cut == 0 && (!w->elements || w->ne[0] == 1))
+    /* the outermost dimension, in halves: few parts, each as large as it may be */
+    const int64_t n = w->ne[cut], half = half_of(r, w, cut);
+    if (half == 0 || (cut == 0 && !w->elements))
         return cl_refuse(r, ENG_ERR_UNSUPPORTED,
                          "%s: a row of an operand of node '%s' lies in several allocations of %llu bytes; make the "
                          "tensor "
                          "contiguous first, or raise opencl.max_alloc",
                          r->device->info.name, r->node->name, (unsigned long long)r->device->max_alloc);
-    /* the outermost dimension, in halves: few parts, each as large as it may be */
-    int64_t n = w->ne[cut], half = n / 2;
     cl_walk a = *w, b = *w;
     part_of(r, &a, cut, 0, half);
     part_of(r, &b, cut, half, n - half);
