@@ -7,6 +7,8 @@
 
 #if !VEC && defined(LANES)
 #include "attention_lanes.clh"
+#elif !VEC && defined(MATRIX)
+#include "attention_matrix.clh"
 #elif !VEC && defined(TILES)
 #include "attention_tiles.clh"
 #elif !VEC

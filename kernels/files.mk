@@ -8,6 +8,8 @@ opencl_kernels = \
 	kernels/attention_groups.clh \
 	kernels/attention_heads.clh \
 	kernels/attention_lanes.clh \
+	kernels/attention_many.clh \
+	kernels/attention_matrix.clh \
 	kernels/attention_merge.clh \
 	kernels/attention_queries.clh \
 	kernels/attention_tiles.clh \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The products that matrix units do (kernels/matrix_tile.clh, matrix_rows.clh, matrix_lanes.clh), or dot products of bytes (kernels/units_bytes.clh), sums
+# The products that matrix units do (kernels/matrix_tile.clh, matrix_rows.clh, matrix_lanes.clh, attention_matrix.clh), or dot products of bytes (kernels/units_bytes.clh), sums
 # over lanes that exchange registers (kernels/across.clh), and products of bf16 on processors (kernels/bf16.clh), with the instruction
 # in C: they run without a card, and are those that a card runs but for this.  Skipped where there is no OpenCL device.  Some types; with the argument `all`, each of
 # them, and the products of precision exact by tiles.
@@ -30,6 +30,8 @@ if test "${1:-}" = all; then
     right mul_mat_id "matrix"
     right mul_mat_id "crowd"
     right mul_mat_id "fast"
+    right attention " t=35 "
+    right attention " t=80 "
     for kind in wmma wmma12 mfma dpas; do
         right mul_mat "n=40*fast" "matrix=$kind-in-c"
         right mul_mat "a=f16 *fast" "matrix=$kind-in-c"
@@ -52,6 +54,9 @@ else
         right mul_mat_id "a=$type *fast"
     done
     right mul_mat_id "crowd"
+    right attention "k=f16 v=f16* d=64 * t=80" # exact and fast, a mask, values that are no numbers
+    right attention "k=q8_0 v=q4_0* d=64 * t=80*fast"
+    right attention "d=128 * t=35*oned"
     for kind in wmma wmma12 mfma dpas; do
         right mul_mat "a=f16 b=f32 *k=768*fast" "matrix=$kind-in-c" # tiles of 32 and of 128 columns
         right mul_mat "a=q8_0 *n=40*fast" "matrix=$kind-in-c"

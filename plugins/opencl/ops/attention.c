@@ -190,7 +190,7 @@ static int64_t kind_of(const attn *x, const cl_device *device)
     if (device->vec)
         return x->tokens == 1 ? x->group : INT64_MAX;
     if (d > 16 && e <= 128 && !x->in[TABLE] && x->tokens * x->group > 32)
-        return CL_ATTENTION_MANY;
+        return d <= 128 && d % 8 == 0 && e % 8 == 0 ? CL_ATTENTION_EIGHTS : CL_ATTENTION_MANY;
     return cl_max(d, e) > 256 ? CL_ATTENTION_WIDE : CL_ATTENTION_FEW;
 }
 
@@ -222,7 +222,8 @@ static int record(cl_recorder *r, const eng_node *node)
                          node->ip[ENG_ATTN_PERIOD], x.cells};
     if (x.in[TABLE])
         x.valid.limit = cl_min(INT32_MAX, cl_ne(x.in[TABLE], 0) * node->ip[ENG_ATTN_BLOCK]);
-    x.variant = cl_variant_of(r->device, node->op, kind_of(&x, r->device));
+    const bool halves = x.in[K]->type == ENG_TYPE_F16; /* if K and V are, V says so, too */
+    x.variant = cl_variant_find(r->device, node, x.in[halves ? V : K], kind_of(&x, r->device));
     choose_tiles(&x, r->device);
     int n = snprintf(x.options, sizeof x.options,
                      "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu -DMERGE=%zu -DSOFTCAP=%d -DALIBI=%d -DLSE=%d%s",
@@ -230,6 +231,8 @@ static int record(cl_recorder *r, const eng_node *node)
                      (long long)cl_ne(x.in[V], 0), cl_group(r->device), merge_group(r->device),
                      (float)node->fp[ENG_ATTN_SOFTCAP] != 0, (float)node->fp[ENG_ATTN_MAX_BIAS] > 0, x.lse != NULL,
                      x.variant->options ? x.variant->options : "");
+    if (x.variant->needs & CL_CAP_MMA)
+        n += snprintf(x.options + n, sizeof x.options - (size_t)n, " -DMATRIX=%d", r->device->matrix);
     if (x.in[MASK])
         n += snprintf(x.options + n, sizeof x.options - (size_t)n, " -DMASK=%s", cl_type_name(x.in[MASK]->type));
     if (x.valid.period && !x.in[CPOS])

@@ -60,8 +60,9 @@ typedef struct cl_variant {
 /* n of a conversion (convert.c). */
 enum { CL_CONVERT_SAME = 1, CL_CONVERT_NUMBERS, CL_CONVERT_BLOCKS, CL_CONVERT_FLOATS, CL_CONVERT_GROUPED };
 
-/* n of attention on cards: what takes the time is reading K and V, or multiplying; or heads have many channels. */
-enum { CL_ATTENTION_FEW = 1, CL_ATTENTION_MANY, CL_ATTENTION_WIDE };
+/* n of attention on cards: what takes the time is reading K and V, or multiplying, of heads that a matrix unit takes (up to 128
+ * channels, in eights) or others; or heads have many channels. */
+enum { CL_ATTENTION_FEW = 1, CL_ATTENTION_EIGHTS, CL_ATTENTION_MANY, CL_ATTENTION_WIDE };
 
 /* n of a scan: heads for themselves, or of one channel each, beside one another. */
 enum { CL_SCAN_HEADS = 1, CL_SCAN_BESIDE };
