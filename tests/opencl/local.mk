@@ -5,11 +5,11 @@ if ENABLE_OPENCL
 check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
 	tests/opencl/test-first \
 	tests/opencl/test-heads tests/opencl/test-repeated \
-	tests/opencl/test-leaks tests/opencl/test-series tests/opencl/test-share tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
+	tests/opencl/test-leaks tests/opencl/test-series tests/opencl/test-share tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits tests/opencl/test-weights
 TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
 	tests/opencl/test-first \
 	tests/opencl/test-heads tests/opencl/test-repeated \
-	tests/opencl/test-leaks tests/opencl/test-series tests/opencl/test-share tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
+	tests/opencl/test-leaks tests/opencl/test-series tests/opencl/test-share tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits tests/opencl/test-weights
 leak_tests += tests/opencl/test-leaks
 if HAVE_CHECK
 check_PROGRAMS += tests/opencl/test-opencl
@@ -20,6 +20,8 @@ tests_opencl_test_beyond_SOURCES = %D%/test-beyond.c tests/tap.c tests/tap.h
 tests_opencl_test_beyond_LDADD = libengine.la
 tests_opencl_test_columns_SOURCES = %D%/test-columns.c $(cpu_compute)
 tests_opencl_test_columns_LDADD = libengine.la
+tests_opencl_test_weights_SOURCES = %D%/test-weights.c $(cpu_compute)
+tests_opencl_test_weights_LDADD = libengine.la $(LIBM)
 tests_opencl_test_repeated_SOURCES = %D%/test-repeated.c $(cpu_compute)
 tests_opencl_test_repeated_LDADD = libengine.la
 tests_opencl_test_encoded_SOURCES = %D%/test-encoded.c tests/tap.c tests/tap.h

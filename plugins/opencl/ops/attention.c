@@ -189,8 +189,11 @@ static int64_t kind_of(const attn *x, const cl_device *device)
     const int64_t d = cl_ne(x->in[K], 0), e = cl_ne(x->in[V], 0);
     if (device->vec)
         return x->tokens == 1 ? x->group : INT64_MAX;
-    if (d > 16 && e <= 128 && !x->in[TABLE] && x->tokens * x->group > 32)
-        return d <= 128 && d % 8 == 0 && e % 8 == 0 ? CL_ATTENTION_EIGHTS : CL_ATTENTION_MANY;
+    if (d > 16 && e <= 128 && !x->in[TABLE] && x->tokens * x->group > 32) {
+        const bool halves = x->in[K]->type == ENG_TYPE_F16 || x->in[V]->type == ENG_TYPE_F16;
+        const bool eights = d <= 128 && d % 8 == 0 && e % 8 == 0 && (!halves || device->matrix_halves);
+        return eights ? CL_ATTENTION_EIGHTS : CL_ATTENTION_MANY;
+    }
     return cl_max(d, e) > 256 ? CL_ATTENTION_WIDE : CL_ATTENTION_FEW;
 }
 
@@ -222,8 +225,9 @@ static int record(cl_recorder *r, const eng_node *node)
                          node->ip[ENG_ATTN_PERIOD], x.cells};
     if (x.in[TABLE])
         x.valid.limit = cl_min(INT32_MAX, cl_ne(x.in[TABLE], 0) * node->ip[ENG_ATTN_BLOCK]);
-    const bool halves = x.in[K]->type == ENG_TYPE_F16; /* if K and V are, V says so, too */
-    x.variant = cl_variant_find(r->device, node, x.in[halves ? V : K], kind_of(&x, r->device));
+    /* the table's types are of both: asked is the one that may be another than f16 */
+    const eng_tensor *other = x.in[x.in[K]->type == ENG_TYPE_F16 ? V : K];
+    x.variant = cl_variant_find(r->device, node, other, kind_of(&x, r->device));
     choose_tiles(&x, r->device);
     int n = snprintf(x.options, sizeof x.options,
                      "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu -DMERGE=%zu -DSOFTCAP=%d -DALIBI=%d -DLSE=%d%s",

@@ -65,8 +65,7 @@
     .fast = 1, .types = CL_BLOCKS, .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n " -DDOT4=" #how, .rows = 128
 #define ATTENTION .op = ENG_OP_ATTENTION, .file = "attention", .kernel = "attention", .parts = 1
 #define MATRIX_QUERIES(how)                                                                                            \
-    ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_EIGHTS, CL_ATTENTION_EIGHTS), .halves = 1, .options = how, .rows = 64,  \
-    .columns = 128
+    ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_EIGHTS, CL_ATTENTION_EIGHTS), .options = how, .rows = 64, .columns = 128
 #define DELTA_NET .op = ENG_OP_GATED_DELTA_NET, .file = "gated_delta_net", .kernel = "gated_delta_net"
 #define DELTA_CHUNKS .op = ENG_OP_GATED_DELTA_NET, .file = "delta_chunks", .kernel = "delta_chunks"
 #define SCAN .op = ENG_OP_SSM_SCAN, .file = "ssm_scan", .kernel = "ssm_scan"
@@ -179,7 +178,7 @@ static const cl_variant variants[] = {
     {"tile128", MUL_MAT_ID, SIMT(256), COLUMNS(65, ALL), EXPERTS(128)},
     {"lanes1", MUL_MAT_ID, SIMT(64), COLUMNS(9, ALL), .slow = 1, PAIRS},
 
-    /* n: heads of a group if there is one token, else ALL.  rows: queries that share what is decoded of a cell; columns: cells
+    /* n: of processors heads of a group if there is one token, else ALL; of cards CL_ATTENTION_*.  rows: queries that share what is decoded of a cell; columns: cells
      * that are worth a group of their own */
     {"heads1", ATTENTION, VEC, COLUMNS(1, 1), .options = " -DHEADS=1 -DTURNS=1", .rows = 1, .columns = 64},
     {"heads2", ATTENTION, VEC, COLUMNS(2, 2), .options = " -DHEADS=2 -DTURNS=1", .rows = 2, .columns = 64},
