@@ -62,23 +62,10 @@ KERNEL(GROUP_OF(GROUP), mul_mat_id, EXPERTS_BUFFERS, mul_mat_id)
     __local float4 both[TILE_LOCAL / 4];
     __local ulong bo[LIST], oo[LIST];
     __local uint found;
-    const long row = get_group_id(0) * TILE_M, e = ITEM(1), pairs = u * t;
+    EXPERT_TILE_BEGIN
+    const long pairs = u * t;
     const uint id = get_local_id(0);
-    if (row >= m || e > count)
-        return;
-    const uint rows = min((long)TILE_M, m - row);
-    ids += ids_at;
     b += b_at;
-    o += o_at + row * 4;
-    if (e == count) {
-        if (first == 0 && id < rows)
-            for (long p = 0; p < pairs; p++) {
-                const int x = id_of(ids, ids_nb, u, p);
-                if (x < 0 || x >= n_expert)
-                    ((__global float *)(o + OFFSET(p, o_nb)))[id] = 0.0f;
-            }
-        return;
-    }
     a += a_at + e * a_nb.y + row * a_nb.x;
     /* Pairs are looked through GROUP at a time, until the lists might run over. */
     if (id == 0)

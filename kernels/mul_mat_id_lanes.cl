@@ -13,16 +13,8 @@ KERNEL(GROUP_OF(GROUP), mul_mat_id, LANES_BUFFERS, lanes)
 {
     UNPACK(LANES_NUMBERS)
     __local uint4 near[TILE_LOCAL];
-    const long row = get_group_id(0) * TILE_M, e = ITEM(1), all = count;
-    if (row >= m || e > count)
-        return;
-    const uint rows = min((long)TILE_M, m - row);
-    o += o_at + row * 4;
-    if (e == count) {
-        if (first == 0)
-            skipped_by_all(ids + ids_at, ids_nb, o, o_nb, u, u * t, n_expert, rows);
-        return;
-    }
+    EXPERT_TILE_BEGIN
+    const long all = count;
     __global const int *words = (__global const int *)(list + list_at);
     __global const int *pairs = PAIRS_OF(words, e), *columns = COLUMNS_OF_PAIRS(words, e);
     const uint n = COUNT_OF(words, e);

@@ -1,8 +1,9 @@
 #!/bin/sh
-# The products that matrix units do (kernels/matrix_tile.clh, matrix_rows.clh, matrix_lanes.clh, attention_matrix.clh), or dot products of bytes (kernels/units_bytes.clh), sums
-# over lanes that exchange registers (kernels/across.clh), and products of bf16 on processors (kernels/bf16.clh), with the instruction
-# in C: they run without a card, and are those that a card runs but for this.  Skipped where there is no OpenCL device.  Some types; with the argument `all`, each of
-# them, and the products of precision exact by tiles.
+# The products that matrix units do (kernels/matrix_tile.clh, matrix_rows.clh, matrix_lanes.clh, attention_matrix.clh), or dot
+# products of bytes (kernels/units_bytes.clh), sums over lanes that exchange registers (kernels/across.clh), and products of bf16
+# on processors (kernels/bf16.clh), with the instruction in C: they run without a card, and are those that a card runs but for
+# this.  Skipped where there is no OpenCL device.  Some types; with the argument `all`, each of them, and the products of
+# precision exact by tiles.
 build=${top_builddir:-.} n=0 failed=0
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT

@@ -69,18 +69,24 @@ int64_t cl_planes_bytes(const cl_variant *v, int64_t k, bool minima)
     return k / STEP * (v->planes * 2 * STEP + (minima ? 4 : 0));
 }
 
+/* A group packs v->columns columns, PACK_STEPS steps of each. */
+static void launch_planes_pack(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, const int64_t ext[4],
+                               const cl_packed *p)
+{
+    launch_pack(r, v, "mul_mat_pack", options, b, ext, p);
+    cl_size3(r, (uint64_t)cl_ceil(b->k / STEP, PACK_STEPS) * v->group, v->group, (uint64_t)cl_ceil(b->n, v->columns), 1,
+             (uint64_t)(ext[0] * ext[1] * ext[2] * ext[3]), 1);
+}
+
 cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at)
 {
-    const int64_t steps = b->k / STEP, tiles = cl_ceil(b->n, v->columns);
     cl_packed p = {.at = at, .col = v->columns * cl_planes_bytes(v, b->k, minima)};
-    int64_t bytes = tiles * p.col;
+    int64_t bytes = cl_ceil(b->n, v->columns) * p.col;
     for (int i = 0; i < 4; i++) {
         p.nb[i] = bytes;
         bytes *= b->ext[i];
     }
-    launch_pack(r, v, "mul_mat_pack", options, b, b->ext, &p);
-    cl_size3(r, (uint64_t)cl_ceil(steps, PACK_STEPS) * v->group, v->group, (uint64_t)tiles, 1,
-             (uint64_t)(b->ext[0] * b->ext[1] * b->ext[2] * b->ext[3]), 1);
+    launch_planes_pack(r, v, options, b, b->ext, &p);
     return p;
 }
 
@@ -95,9 +101,7 @@ void cl_pack_gathered(cl_recorder *r, const cl_variant *v, const char *options, 
     int64_t ext[4];
     lay_out(b, cl_gathered_bytes(v, b->k, minima), true, ext, &p);
     p.at = at;
-    launch_pack(r, v, "mul_mat_pack", options, b, ext, &p);
-    cl_size3(r, (uint64_t)cl_ceil(b->k / STEP, PACK_STEPS) * v->group, v->group, (uint64_t)cl_ceil(b->n, v->columns), 1,
-             (uint64_t)(ext[0] * ext[1] * ext[2] * ext[3]), 1);
+    launch_planes_pack(r, v, options, b, ext, &p);
 }
 
 bool cl_has_halves(const eng_tensor *a)

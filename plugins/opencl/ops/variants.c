@@ -178,8 +178,8 @@ static const cl_variant variants[] = {
     {"tile128", MUL_MAT_ID, SIMT(256), COLUMNS(65, ALL), EXPERTS(128)},
     {"lanes1", MUL_MAT_ID, SIMT(64), COLUMNS(9, ALL), .slow = 1, PAIRS},
 
-    /* n: of processors heads of a group if there is one token, else ALL; of cards CL_ATTENTION_*.  rows: queries that share what is decoded of a cell; columns: cells
-     * that are worth a group of their own */
+    /* n: of processors heads of a group if there is one token, else ALL; of cards CL_ATTENTION_*.  rows: queries that share
+     * what is decoded of a cell; columns: cells that are worth a group of their own */
     {"heads1", ATTENTION, VEC, COLUMNS(1, 1), .options = " -DHEADS=1 -DTURNS=1", .rows = 1, .columns = 64},
     {"heads2", ATTENTION, VEC, COLUMNS(2, 2), .options = " -DHEADS=2 -DTURNS=1", .rows = 2, .columns = 64},
     {"heads4", ATTENTION, VEC, COLUMNS(3, 4), .options = " -DHEADS=4 -DTURNS=1", .rows = 4, .columns = 64},
