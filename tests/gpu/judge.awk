@@ -1,4 +1,5 @@
 # awk -f judge.awk BUDGET MEASURED: the worst of each kernel and kind of card, beside its budget; 1 if anything is over it.
+# A card that has a line of its own is judged by that.
 #
 # BUDGET: kernel, kind, most registers, most bytes of scratch memory (spills among them), of local memory, fewest bytes of an
 # average load ('-': not judged), and fewest matrix instructions, where that is a number.  MEASURED: what check-gpu-build --one prints.
@@ -12,7 +13,7 @@ file == 1 && /^[^#]/ && NF >= 6 { at = $1 " " $2; known[at] = 1; registers[at] =
 file == 1 { next }
 kind($2) == "" { next }
 {
-    at = $3 " " kind($2)
+    at = $3 " " (($3 " " $2) in known ? $2 : kind($2))
     n[at]++
     if ($4 > used[at]) { used[at] = $4; by[at] = $1 " " $2 }
     if ($5 > spilt[at]) { spilt[at] = $5; spilt_by[at] = $1 " " $2 }

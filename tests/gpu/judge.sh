@@ -35,6 +35,14 @@ verdict $? "fewer matrix instructions"
 judge "p-1 gfx942 product 64 0 1024 10 40 0"
 [ $? = 1 ] && grep -q "product amd: it has no line" "$tmp/said"
 verdict $? "a kernel without a budget"
+printf '# c\nproduct amd 64 0 1024 -\nproduct gfx906 64 8 1024 -\n' > "$tmp/budget"
+printf '%s\n' "p-1 gfx906 product 64 8 1024 10 40 0" "p-1 gfx942 product 64 0 1024 10 40 0" > "$tmp/measured"
+awk -f "$src/tests/gpu/judge.awk" "$tmp/budget" "$tmp/measured" > "$tmp/said"
+verdict $? "a card with a line of its own"
+sed -i 's/gfx906/gfx900/' "$tmp/measured"
+awk -f "$src/tests/gpu/judge.awk" "$tmp/budget" "$tmp/measured" > "$tmp/said"
+[ $? = 1 ] && grep -q "product amd: scratch 8, budget 0" "$tmp/said"
+verdict $? "which another card does not have"
 
 if "$build/tests/gpu/list-builds" "$tmp" --ops mul_mat > "$tmp/log" 2>&1; then
     listed=$(grep -l '^// options: .*-DSIMT=1 .*-DAT=q4_0 .*-DCOLS=1$' "$tmp"/mul_mat-*.cl | wc -l)
