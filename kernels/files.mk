@@ -5,6 +5,7 @@ opencl_kernels = \
 	kernels/alibi.clh \
 	kernels/attention.cl \
 	kernels/attention.clh \
+	kernels/attention_blocks.clh \
 	kernels/attention_groups.clh \
 	kernels/attention_heads.clh \
 	kernels/attention_lanes.clh \
