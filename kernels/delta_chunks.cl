@@ -10,8 +10,8 @@
  * Nothing is divided by a gate, so that nothing is larger than token by token.  One gate for all keys (PER_KEY 0) goes
  * on the results; gates for each key go on the keys.
  *
- * A work-item has COLUMNS columns of a head's state, in strips of 16, each of which stays in the nearest cache while a
- * chunk goes over it.  Rows of the operands, often a multiple of 4096 bytes apart, are copied beside one another.
+ * A work-item has COLUMNS columns of a head's state, in strips of ACROSS groups of 16, each of which stays in the nearest cache
+ * while a chunk goes over it.  Rows of the operands, often a multiple of 4096 bytes apart, are copied beside one another.
  *
  * -DCOLUMNS= multiple of 16, -DPER_KEY=
  */
@@ -21,82 +21,79 @@
 #define CHUNK 18
 #define TILE 6
 #define ROWS (CHUNK + 4) /* what tiles may read */
-#define STRIPS (COLUMNS / 16)
+#define STRIPS ((COLUMNS + 16 * ACROSS - 1) / (16 * ACROSS))
+#define GROUPS_WIDE (STRIPS * ACROSS)
 #define TALL ((S + TILE - 1) / TILE * TILE) /* keys of a strip, whole tiles */
 #define WIDE (16 * SG)                      /* floats of a row of keys      */
+#define EACH(i, n) UNROLL for (uint i = 0; i < (n); i++)
 
+/* TILE x ACROSS sums are half of the registers, or all but what they are made of. */
 #if WIDTH >= 16
+#define ACROSS 2
 #define DOT_A 4
 #define DOT_B 4
 #define DOTS_OF dots_4x4
 #else
+#define ACROSS 1
 #define DOT_A 2
 #define DOT_B 6
 #define DOTS_OF dots_2x6
 #endif
 
+typedef float16 sums[TILE][ACROSS];
+
+/* Adds n rows, each times a number of its own for each row of the tile: x[i * step] and the following or those `apart`. */
+#define ADD_ROWS(s, x, step, apart, m, n)                                                                              \
+    for (ulong i = 0; i < (n); i++) {                                                                                  \
+        float16 y[ACROSS];                                                                                             \
+        EACH(a, ACROSS) y[a] = (m)[i * ACROSS + a];                                                                    \
+        EACH(r, TILE)                                                                                                  \
+        {                                                                                                              \
+            const float16 by = (x)[i * (step) + r * (apart)];                                                          \
+            EACH(a, ACROSS) s[r][a] = fma(by, y[a], s[r][a]);                                                          \
+        }                                                                                                              \
+    }
+
 /* Rows of x times a strip. */
 DOTS void rows_tile(const float *x, const float16 *m, float16 *out)
 {
-    float16 s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f, s4 = 0.0f, s5 = 0.0f;
-    for (ulong i = 0; i < S; i++) {
-        const float16 y = m[i];
-        s0 = fma((float16)x[i], y, s0);
-        s1 = fma((float16)x[i + WIDE], y, s1);
-        s2 = fma((float16)x[i + 2 * WIDE], y, s2);
-        s3 = fma((float16)x[i + 3 * WIDE], y, s3);
-        s4 = fma((float16)x[i + 4 * WIDE], y, s4);
-        s5 = fma((float16)x[i + 5 * WIDE], y, s5);
-    }
-    out[0] = s0;
-    out[1] = s1;
-    out[2] = s2;
-    out[3] = s3;
-    out[4] = s4;
-    out[5] = s5;
+    sums s;
+    EACH(r, TILE) EACH(a, ACROSS) s[r][a] = 0.0f;
+    ADD_ROWS(s, x, 1, WIDE, m, S)
+    EACH(r, TILE) EACH(a, ACROSS) out[r * ACROSS + a] = s[r][a];
 }
 
-DOTS float16 row_times(const float *x, const float16 *m)
+DOTS void row_times(const float *x, const float16 *m, float16 *out)
 {
-    float16 even = 0.0f, odd = 0.0f;
-    for (ulong i = 0; i + 1 < S; i += 2) {
-        even = fma((float16)x[i], m[i], even);
-        odd = fma((float16)x[i + 1], m[i + 1], odd);
-    }
+    float16 even[ACROSS], odd[ACROSS];
+    EACH(a, ACROSS) even[a] = odd[a] = 0.0f;
+    for (ulong i = 0; i + 1 < S; i += 2)
+        EACH(a, ACROSS)
+        {
+            even[a] = fma((float16)x[i], m[i * ACROSS + a], even[a]);
+            odd[a] = fma((float16)x[i + 1], m[(i + 1) * ACROSS + a], odd[a]);
+        }
     if (S & 1)
-        even = fma((float16)x[S - 1], m[S - 1], even);
-    return even + odd;
+        EACH(a, ACROSS) even[a] = fma((float16)x[S - 1], m[(S - 1) * ACROSS + a], even[a]);
+    EACH(a, ACROSS) out[a] = even[a] + odd[a];
 }
 
 static void rows_times(const float *x, const float16 *m, int n, float16 *out)
 {
     int t = 0;
     for (; t + 1 < n; t += TILE)
-        rows_tile(x + t * WIDE, m, out + t);
+        rows_tile(x + t * WIDE, m, out + t * ACROSS);
     if (t < n)
-        out[t] = row_times(x + t * WIDE, m);
+        row_times(x + t * WIDE, m, out + t * ACROSS);
 }
 
 /* TILE keys of a strip after the chunk: each times the gates of it all, and what the tokens add. */
 DOTS void update_tile(const float *x, const float16 *d, int n, const float *whole, float16 *m)
 {
-    float16 s0 = whole[0] * m[0], s1 = whole[1] * m[1], s2 = whole[2] * m[2];
-    float16 s3 = whole[3] * m[3], s4 = whole[4] * m[4], s5 = whole[5] * m[5];
-    for (int t = 0; t < n; t++, x += WIDE) {
-        const float16 y = d[t];
-        s0 = fma((float16)x[0], y, s0);
-        s1 = fma((float16)x[1], y, s1);
-        s2 = fma((float16)x[2], y, s2);
-        s3 = fma((float16)x[3], y, s3);
-        s4 = fma((float16)x[4], y, s4);
-        s5 = fma((float16)x[5], y, s5);
-    }
-    m[0] = s0;
-    m[1] = s1;
-    m[2] = s2;
-    m[3] = s3;
-    m[4] = s4;
-    m[5] = s5;
+    sums s;
+    EACH(r, TILE) EACH(a, ACROSS) s[r][a] = whole[r] * m[r * ACROSS + a];
+    ADD_ROWS(s, x, WIDE, 1, d, (ulong)n)
+    EACH(r, TILE) EACH(a, ACROSS) m[r * ACROSS + a] = s[r][a];
 }
 
 /* What a chunk's tokens are to one another, and what gates make of them. */
@@ -179,18 +176,86 @@ static void solve(const chunk *c, int n, const float16 *v, const float16 *from_k
 {
     for (int t = 0; t < n; t++) {
         const float *x = c->keys + t * ROWS, *y = c->queries + t * ROWS;
-        float16 mine = c->beta[t] * (v[t * STRIPS] - c->since[t] * from_keys[t]), out = c->since[t] * from_queries[t];
-        for (int s = 0; s < t; s++) {
-            const float16 before = d[s];
-            mine = fma((float16)-x[s], before, mine);
-            out = fma((float16)y[s], before, out);
+        float16 mine[ACROSS], out[ACROSS];
+        EACH(a, ACROSS)
+        {
+            mine[a] = c->beta[t] * (v[t * GROUPS_WIDE + a] - c->since[t] * from_keys[t * ACROSS + a]);
+            out[a] = c->since[t] * from_queries[t * ACROSS + a];
         }
-        d[t] = mine;
-        o[t * STRIPS] = fma((float16)y[t], mine, out) * scale;
+        for (int s = 0; s < t; s++)
+            EACH(a, ACROSS)
+            {
+                const float16 before = d[s * ACROSS + a];
+                mine[a] = fma((float16)-x[s], before, mine[a]);
+                out[a] = fma((float16)y[s], before, out[a]);
+            }
+        EACH(a, ACROSS)
+        {
+            d[t * ACROSS + a] = mine[a];
+            o[t * GROUPS_WIDE + a] = fma((float16)y[t], mine[a], out[a]) * scale;
+        }
     }
     for (int t = 0; t < n; t++)
-        d[t] *= c->until[t];
+        EACH(a, ACROSS) d[t * ACROSS + a] *= c->until[t];
 }
+
+/* Sixteen floats of sixteen columns of a state as rows of a strip, and back: numbers of two rows by turns, four times. */
+#define LOWS(a, b)                                                                                                     \
+    (float16)((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3,                                          \
+              (a).s4, (b).s4, (a).s5, (b).s5, (a).s6, (b).s6, (a).s7, (b).s7)
+#define HIGHS(a, b)                                                                                                    \
+    (float16)((a).s8, (b).s8, (a).s9, (b).s9, (a).sa, (b).sa, (a).sb, (b).sb,                                          \
+              (a).sc, (b).sc, (a).sd, (b).sd, (a).se, (b).se, (a).sf, (b).sf)
+#define BY_TURNS(to, from)                                                                                             \
+    EACH(i, 8)                                                                                                         \
+    {                                                                                                                  \
+        to[2 * i] = LOWS(from[i], from[i + 8]);                                                                        \
+        to[2 * i + 1] = HIGHS(from[i], from[i + 8]);                                                                   \
+    }
+#define TRANSPOSE(x, y) BY_TURNS(y, x) BY_TURNS(x, y) BY_TURNS(y, x) BY_TURNS(x, y)
+
+DOTS void columns_in(__global const float *const *column, uint at, float16 *rows)
+{
+    float16 x[16], y[16];
+    EACH(i, 16) x[i] = vload16(0, column[i] + at);
+    TRANSPOSE(x, y)
+    EACH(i, 16) rows[i * ACROSS] = x[i];
+}
+
+DOTS void columns_out(__global float *const *column, uint at, const float16 *rows)
+{
+    float16 x[16], y[16];
+    EACH(i, 16) x[i] = rows[i * ACROSS];
+    TRANSPOSE(x, y)
+    EACH(i, 16) vstore16(x[i], 0, column[i] + at);
+}
+
+/* Up to sixteen columns. */
+static void take_columns(__global const float *const *column, uint n, float16 *rows)
+{
+    const uint whole = n == 16 ? S / 16 * 16 : 0;
+    for (uint i = 0; i < whole; i += 16)
+        columns_in(column, i, rows + i * ACROSS);
+    for (uint j = 0; j < n; j++)
+        FEW for (uint i = whole; i < S; i++) ((float *)(rows + i * ACROSS))[j] = column[j][i];
+}
+
+static void leave_columns(__global float *const *column, uint n, const float16 *rows)
+{
+    const uint whole = n == 16 ? S / 16 * 16 : 0;
+    for (uint i = 0; i < whole; i += 16)
+        columns_out(column, i, rows + i * ACROSS);
+    for (uint j = 0; j < n; j++)
+        FEW for (uint i = whole; i < S; i++) column[j][i] = ((const float *)(rows + i * ACROSS))[j];
+}
+
+/* Group p of this work-item's columns in row `row` of the pool, and where they lie here. */
+#define COLUMN_GROUP(p, row)                                                                                           \
+    const uint many = min(columns - 16 * (p), 16u);                                                                    \
+    __global float *column[16];                                                                                        \
+    for (uint j = 0; j < many; j++)                                                                                    \
+        column[j] = STATE(j0 + 16 * (p) + j, row);                                                                     \
+    float16 *rows = m + (p) / ACROSS * ACROSS * TALL + (p) % ACROSS
 
 KERNEL(GROUP_OF(1), delta_chunks, BUFFERS, gated_delta_net)
 {
@@ -207,22 +272,21 @@ KERNEL(GROUP_OF(1), delta_chunks, BUFFERS, gated_delta_net)
         return;
 
     chunk c;
-    float16 m[STRIPS * TALL], ks[ROWS * SG], qs[ROWS * SG], vs[ROWS * STRIPS], os[ROWS * STRIPS];
-    float16 from_keys[ROWS], from_queries[ROWS], d[ROWS];
+    float16 m[GROUPS_WIDE * TALL], ks[ROWS * SG], qs[ROWS * SG], vs[ROWS * GROUPS_WIDE], os[ROWS * GROUPS_WIDE];
+    float16 from_keys[ROWS * ACROSS], from_queries[ROWS * ACROSS], d[ROWS * ACROSS];
 #if PER_KEY
     float16 gates[ROWS * SG], to_end[ROWS * SG];
 #else
     float16 *to_end = ks;
 #endif
-    for (uint i = 0; i < STRIPS * TALL; i++)
+    for (uint i = 0; i < GROUPS_WIDE * TALL; i++)
         m[i] = 0.0f;
     for (uint i = 0; i < ROWS * SG; i++)
         to_end[i] = ks[i] = qs[i] = 0.0f;
     if (IN_POOL(row))
-        for (uint j = 0; j < columns; j++) {
-            __global const float *column = STATE(j0 + j, row);
-            float *to_strip = (float *)(m + j / 16 * TALL) + j % 16;
-            FEW for (uint i = 0; i < S; i++) to_strip[16 * i] = column[i];
+        for (uint p = 0; 16 * p < columns; p++) {
+            COLUMN_GROUP(p, row);
+            take_columns((__global const float *const *)column, many, rows);
         }
 
     for (int first = from, n; first < to; first += n) {
@@ -243,34 +307,33 @@ KERNEL(GROUP_OF(1), delta_chunks, BUFFERS, gated_delta_net)
             c.gate[t] = exp(FLOAT(gt, 0));
 #endif
             c.beta[t] = FLOAT(beta, h * g_nb.z + token * g_nb.w);
-            for (uint p = 0; p < STRIPS; p++)
-                vs[t * STRIPS + p] = 16 * p < columns ? ld16_f32(vt, p, columns) : (float16)0.0f;
+            for (uint p = 0; p < GROUPS_WIDE; p++)
+                vs[t * GROUPS_WIDE + p] = 16 * p < columns ? ld16_f32(vt, p, columns) : (float16)0.0f;
         }
 #if PER_KEY
         relate(&c, n, ks, qs, gates, to_end);
 #else
         relate(&c, n, ks, qs);
 #endif
-        for (uint p = 0; 16 * p < columns; p++) {
+        for (uint p = 0; 16 * p < columns; p += ACROSS) {
             float16 *strip = m + p * TALL;
             rows_times((const float *)ks, strip, n, from_keys);
             rows_times((const float *)qs, strip, n, from_queries);
             solve(&c, n, vs + p, from_keys, from_queries, scale, d, os + p);
             for (uint i = 0; i < S; i += TILE)
-                update_tile((const float *)to_end + i, d, n, c.whole + i, strip + i);
+                update_tile((const float *)to_end + i, d, n, c.whole + i, strip + i * ACROSS);
         }
         for (int t = 0; t < n; t++) {
             __global float *out = RESULT(first + t) + j0;
             for (uint p = 0; 16 * p < columns; p++)
-                st16_f32(out, p, columns, os[t * STRIPS + p]);
+                st16_f32(out, p, columns, os[t * GROUPS_WIDE + p]);
         }
 
         const int into = ROW_AFTER(to - (first + n));
         if (IN_POOL(into))
-            for (uint j = 0; j < columns; j++) {
-                __global float *column = STATE(j0 + j, into);
-                const float *strip = (const float *)(m + j / 16 * TALL) + j % 16;
-                FEW for (uint i = 0; i < S; i++) column[i] = strip[16 * i];
+            for (uint p = 0; 16 * p < columns; p++) {
+                COLUMN_GROUP(p, into);
+                leave_columns(column, many, rows);
             }
     }
 }

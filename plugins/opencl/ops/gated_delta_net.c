@@ -21,7 +21,7 @@ static int64_t columns_of(const cl_device *device, const cl_variant *v, int64_t 
 {
     int64_t columns = cl_min(v->rows, cl_ceil(size, 16) * 16);
     while (columns > 32 && heads * cl_ceil(size, columns) < 2 * (int64_t)device->compute_units)
-        columns = cl_ceil(columns, 32) * 16;
+        columns = cl_ceil(columns, 64) * 32;
     return columns;
 }
 
