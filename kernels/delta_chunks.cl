@@ -17,6 +17,7 @@
  */
 #include "delta.clh"
 #include "dots.clh"
+#include "transpose.clh"
 
 #define CHUNK 18
 #define TILE 6
@@ -199,21 +200,7 @@ static void solve(const chunk *c, int n, const float16 *v, const float16 *from_k
         EACH(a, ACROSS) d[t * ACROSS + a] *= c->until[t];
 }
 
-/* Sixteen floats of sixteen columns of a state as rows of a strip, and back: numbers of two rows by turns, four times. */
-#define LOWS(a, b)                                                                                                     \
-    (float16)((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3,                                          \
-              (a).s4, (b).s4, (a).s5, (b).s5, (a).s6, (b).s6, (a).s7, (b).s7)
-#define HIGHS(a, b)                                                                                                    \
-    (float16)((a).s8, (b).s8, (a).s9, (b).s9, (a).sa, (b).sa, (a).sb, (b).sb,                                          \
-              (a).sc, (b).sc, (a).sd, (b).sd, (a).se, (b).se, (a).sf, (b).sf)
-#define BY_TURNS(to, from)                                                                                             \
-    EACH(i, 8)                                                                                                         \
-    {                                                                                                                  \
-        to[2 * i] = LOWS(from[i], from[i + 8]);                                                                        \
-        to[2 * i + 1] = HIGHS(from[i], from[i + 8]);                                                                   \
-    }
-#define TRANSPOSE(x, y) BY_TURNS(y, x) BY_TURNS(x, y) BY_TURNS(y, x) BY_TURNS(x, y)
-
+/* Sixteen floats of sixteen columns of a state as rows of a strip, and back. */
 DOTS void columns_in(__global const float *const *column, uint at, float16 *rows)
 {
     float16 x[16], y[16];

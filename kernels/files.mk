@@ -40,6 +40,7 @@ opencl_kernels = \
 	kernels/encode_range.clh \
 	kernels/encode_signed.clh \
 	kernels/exchange.cl \
+	kernels/exp.clh \
 	kernels/experts.clh \
 	kernels/experts_list.clh \
 	kernels/experts_pairs.clh \
@@ -112,6 +113,7 @@ opencl_kernels = \
 	kernels/tile.clh \
 	kernels/tokens.clh \
 	kernels/top_k.cl \
+	kernels/transpose.clh \
 	kernels/types.clh \
 	kernels/units.clh \
 	kernels/units_bytes.clh \

@@ -132,7 +132,7 @@ result "only plugins/opencl knows OpenCL"
 # Kernels: OpenCL C 1.2 alone, and what Mesa's compiler gets wrong (kernels/index.clh, mul_mat.clh).
 grep -nE '#pragma OPENCL EXTENSION|printf *\(|__builtin_[a-oq-z]|long [a-z_]+ = INDEX|long [a-z_]+ = \*\(__global const int' \
     "$src"/kernels/*.cl "$src"/kernels/*.clh |
-    grep -v 'kernels/builtins.clh:.*__builtin_convertvector\|kernels/stream.clh:\|kernels/fragments.clh:\|kernels/across.clh:.*__builtin_amdgcn_ds_bpermute\|kernels/dot4.clh:.*__builtin_amdgcn_su\?dot4\|kernels/parts.clh:.*__builtin_ia32_\(pshufb256\|selectb_256\)' >> "$tmp/bad"
+    grep -v 'kernels/builtins.clh:.*__builtin_convertvector\|kernels/stream.clh:\|kernels/fragments.clh:\|kernels/across.clh:.*__builtin_amdgcn_ds_bpermute\|kernels/dot4.clh:.*__builtin_amdgcn_su\?dot4\|kernels/attention_blocks.clh:.*__builtin_ia32_permvarsf512\|kernels/parts.clh:.*__builtin_ia32_\(pshufb256\|selectb_256\)' >> "$tmp/bad"
 result "kernels use no extension, and widen no index before it is compared"
 # What a kernel does is a function that is compiled once, if it neither is the kernel nor asks for its place (launch.clh).
 grep -nE '^__kernel|get_global_id\(' "$src"/kernels/*.cl "$src"/kernels/*.clh |
