@@ -25,8 +25,14 @@
 #define M_ADDRESS 0
 #endif
 
+#if VEC
+#include "exp.clh"
+#define EXP(x) exp_down(x).s0
+#else
+#define EXP(x) exp(x)
+#endif
 /* exp(v - max); -inf stays 0 also where max is -inf */
-#define EXP1(v, top) ((v) == -INFINITY ? 0.0f : exp((v) - (top)))
+#define EXP1(v, top) ((v) == -INFINITY ? 0.0f : EXP((v) - (top)))
 
 #define SOFT_MAX_NUMBERS(N)                                                                                            \
     N(ulong, x_at) N(ulong, m_at) N(ulong, s_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, ms) N(long4, ys)    \
@@ -72,12 +78,12 @@ KERNEL(ROW_ATTRIBUTES, soft_max, SOFT_MAX_BUFFERS, soft_max)
         const float base = top == -INFINITY ? 0.0f : top; /* a row of -inf: all exponentials are 0 */
         for (c = 0; c + 16 <= n; c += 16) {
             AHEAD(in + n + c); /* most often the next row */
-            float16 e = exp(vload16(0, out + c) - base);
+            float16 e = exp_down(vload16(0, out + c) - base);
             vstore16(e, 0, out + c);
             sum16 += e;
         }
         for (; c < n; c++) {
-            out[c] = exp(out[c] - base);
+            out[c] = EXP(out[c] - base);
             sum += out[c];
         }
         sum += sum_of(sum16);
