@@ -7,7 +7,7 @@
 
 #if HALF
 #define X1(p, i) vload_half(i, (__global const half *)(p))
-#define X16(p, i) vload_half16(0, (__global const half *)(p) + (i))
+#define X16(p, i) HALVES16((__global const half *)(p) + (i))
 #else
 #define X1(p, i) ((fin)(p))[i]
 #define X16(p, i) vload16(0, (fin)(p) + (i))

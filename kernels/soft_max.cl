@@ -9,7 +9,7 @@
 
 #ifdef MASK_HALF
 #define M1(c) (slope * vload_half(c, (__global const half *)m))
-#define M16(c) (slope * vload_half16(0, (__global const half *)m + (c)))
+#define M16(c) (slope * HALVES16((__global const half *)m + (c)))
 #define HALF_M(c) vload_half(c, (__global const half *)m)
 #define M4(c) (slope * (float4)(HALF_M(c), HALF_M((c) + 1), HALF_M((c) + 2), HALF_M((c) + 3)))
 #define M_ADDRESS 0

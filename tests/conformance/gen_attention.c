@@ -28,8 +28,9 @@ struct attention {
     int64_t block;       /* 0: no table                                       */
     cf_layout lq, lkv;
     const char *split;
-    enum { CLEAN, HIDDEN, FAINT } poison; /* HIDDEN: only the first token may see a cell that is not a number;
-                                             FAINT: odd tokens see it, with a weight that vanishes in f32 */
+    enum { CLEAN, HIDDEN, FAINT, MASKED } poison; /* HIDDEN: only the first token may see a cell that is not a number;
+                                             FAINT: odd tokens see it, with a weight that vanishes in f32;
+                                             MASKED: what the mask has for it is no number for even tokens */
 };
 enum { POISONED = 5 }; /* cell */
 
@@ -52,7 +53,7 @@ static void name_of(const struct attention *x, char *text, size_t n)
     if (x->shared)
         snprintf(text + strlen(text), n - strlen(text), " shared");
     if (x->poison)
-        snprintf(text + strlen(text), n - strlen(text), x->poison == HIDDEN ? " poisoned" : " faint");
+        snprintf(text + strlen(text), n - strlen(text), x->poison == HIDDEN ? " poisoned" : x->poison == FAINT ? " faint" : " masked");
 }
 
 /* Cells of the longer cache up to the last one here. */
@@ -112,6 +113,10 @@ static void table(cf_case *c, const struct attention *x, int64_t per_seq)
 /* Zero times NaN would reach the tokens that do not see it, and must reach those that do. */
 static void poison(const struct attention *x, cf_operand *k, cf_operand *v, cf_operand *mask)
 {
+    for (int64_t t = 0; t < x->t && x->poison == MASKED; t += 2)
+        cf_set(mask, t * x->cells + POISONED, NAN);
+    if (x->poison == MASKED)
+        return;
     for (int64_t h = 0; h < x->kvh; h++) {
         for (int64_t i = 0; i < x->d && x->poison == HIDDEN; i++)
             cf_set(k, (h * x->cells + POISONED) * x->d + i, NAN);
@@ -234,6 +239,29 @@ static void shapes(cf_suite *s)
         }
 }
 
+/* Rows of halves begin at any even address where a head has no multiple of eight channels. */
+static void uneven(cf_suite *s)
+{
+    static const int64_t sizes[] = {17, 20, 28, 31, 33, 44}, tokens[] = {1, 2, 4, 8, 19};
+    int x = 0;
+
+    cf_thin(s, 2);
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (size_t j = 0; j < COUNT(tokens); j++, x++)
+            attend(s, (struct attention){.tk = cache[x % 4 == 3 ? 0 : 1],
+                                         .tv = cache[x % 5 == 4 ? 2 : 1],
+                                         .d = sizes[i],
+                                         .e = x % 3 ? sizes[i] : sizes[(i + 1) % COUNT(sizes)],
+                                         .kvh = 1 + x % 2,
+                                         .group = 1 + x % 5,
+                                         .t = tokens[j],
+                                         .cells = 75,
+                                         .valid = x % 3 ? 70 : -1,
+                                         .use_mask = x % 4 == 1,
+                                         .mask = ENG_TYPE_F16,
+                                         .lse = x % 2});
+}
+
 static void features(cf_suite *s)
 {
     int x = 0;
@@ -293,6 +321,20 @@ static void features(cf_suite *s)
                                      .mask = ENG_TYPE_F16,
                                      .whole = k % 4 == 2,
                                      .poison = k < 4 ? HIDDEN : FAINT});
+    for (int k = 0; k < 6; k++) /* one token and several, of one head and more */
+        attend(s, (struct attention){.tk = ENG_TYPE_F16,
+                                     .tv = cache[1 + 2 * (k % 2)],
+                                     .d = 64,
+                                     .e = 64,
+                                     .kvh = 1,
+                                     .group = k % 3 + 1,
+                                     .t = k < 3 ? 1 : 6,
+                                     .cells = 40,
+                                     .valid = -1,
+                                     .use_mask = true,
+                                     .mask = k % 2 ? ENG_TYPE_F16 : ENG_TYPE_F32,
+                                     .whole = true,
+                                     .poison = MASKED});
     attend(s, (struct attention){.tk = ENG_TYPE_F16,
                                  .tv = ENG_TYPE_F16,
                                  .d = 64,
@@ -510,6 +552,7 @@ void cf_cases_attention(cf_suite *s)
     pairs(s);
     shapes(s);
     prompts(s);
+    uneven(s);
     features(s);
     parts(s);
     runs(s);

@@ -1,0 +1,116 @@
+/*
+ * kernels/scan_chunks.cl - the selective scan for many tokens, on processors, of heads with one rate for all states: chunks of CHUNK
+ * tokens between which the state goes, and within which all is products of matrices (Dao, Gu, arXiv:2405.21060).
+ *
+ * With S the state before a chunk (states x channels), a(t) = exp(dt(t) rate), A(t, s) the product of the a of the tokens after s up
+ * to t, G(t) that of all up to t, and d(t) = dt(t) x(t):
+ *     o(t) = G(t) c(t) S + sum over s <= t of (A(t, s) c(t) . b(s)) d(s)
+ *     S    = G(n) S + sum of b(s) (A(n, s) d(s))'
+ *
+ * -DCOLUMNS= channels of a work-item, multiple of 16
+ */
+#include "chunks.clh"
+#include "scan.clh"
+
+/* What a chunk's tokens are to one another. */
+typedef struct chunk {
+    float reads[ROWS * ROWS]; /* [t][s]: A(t, s) c(t) . b(s) */
+    float gate[ROWS], step[ROWS];
+    float since[ROWS], until[ROWS]; /* gates up to t; of the tokens after s */
+    float whole[WIDE + TILE];
+} chunk;
+
+static void relate(chunk *c, int n, const float16 *ins, const float16 *reads)
+{
+    for (int s = 0; s < n; s += DOT_A)
+        for (int t = s / DOT_B * DOT_B; t < n; t += DOT_B) {
+            float dots[16];
+            vstore16(DOTS_OF(ins + s * SG, SG, reads + t * SG, SG, SG), 0, dots);
+            FEW for (int j = 0; j < DOT_A * DOT_B; j++)
+                c->reads[(t + j / DOT_A) * ROWS + s + j % DOT_A] = dots[j];
+        }
+    float all = 1.0f;
+    for (int s = 0; s < n; s++) {
+        float a = 1.0f;
+        FEW for (int t = s; t < n; t++)
+        {
+            a *= t > s ? c->gate[t] : 1.0f;
+            c->reads[t * ROWS + s] *= a;
+        }
+        all *= c->gate[s];
+        c->since[s] = all;
+        c->until[s] = a;
+    }
+    for (int i = 0; i < WIDE + TILE; i++)
+        c->whole[i] = all;
+}
+
+/* d and o of a strip; d as it meets the rows of the state. */
+static void sum_up(const chunk *c, int n, const float16 *x, const float16 *from_reads, float16 *d, float16 *o)
+{
+    for (int t = 0; t < n; t++) {
+        float16 out[ACROSS];
+        EACH(a, ACROSS)
+        {
+            d[t * ACROSS + a] = c->step[t] * x[t * GROUPS_WIDE + a];
+            out[a] = c->since[t] * from_reads[t * ACROSS + a];
+        }
+        for (int s = 0; s <= t; s++)
+            EACH(a, ACROSS) out[a] = fma((float16)c->reads[t * ROWS + s], d[s * ACROSS + a], out[a]);
+        EACH(a, ACROSS) o[t * GROUPS_WIDE + a] = out[a];
+    }
+    for (int t = 0; t < n; t++)
+        EACH(a, ACROSS) d[t * ACROSS + a] *= c->until[t];
+}
+
+KERNEL(GROUP_OF(1), scan_chunks, BUFFERS, ssm_scan)
+{
+    UNPACK(SCAN_NUMBERS)
+    const long h = ITEM(1), b = ITEM(2), j0 = (long)ITEM(0) * COLUMNS;
+    if (j0 >= head.z || h >= head.x || b >= shape.y)
+        return;
+    BEGIN;
+    const uint columns = min((long)COLUMNS, head.z - j0);
+    if (b == 0)
+        ORPHANS(j0, j0 + columns);
+    if (from == to)
+        return;
+
+    chunk c;
+    float16 m[GROUPS_WIDE * TALL], is[ROWS * SG], rs[ROWS * SG], xs[ROWS * GROUPS_WIDE], os[ROWS * GROUPS_WIDE];
+    float16 from_reads[ROWS * ACROSS], d[ROWS * ACROSS];
+    for (uint i = 0; i < ROWS * SG; i++)
+        is[i] = rs[i] = 0.0f;
+    BEGIN_STATE(m, row)
+
+    for (int first = from, n; first < to; first += n) {
+        n = tokens_of_chunk(first, to, shape.w);
+        for (int t = 0; t < n; t++) {
+            const long token = first + t;
+            cbytes xt = x + h * x_nb.x + token * x_nb.y + 4 * j0;
+            for (uint i = 0; i < SG; i++) {
+                is[t * SG + i] = ld16_f32(ins + token * b_nb.y, i, S);
+                rs[t * SG + i] = ld16_f32(reads + token * b_nb.w, i, S);
+            }
+            c.step[t] = FLOAT(dts, token * x_nb.w);
+            c.gate[t] = exp(c.step[t] * FLOAT(rates, 0));
+            for (uint p = 0; p < GROUPS_WIDE; p++)
+                xs[t * GROUPS_WIDE + p] = 16 * p < columns ? ld16_f32(xt, p, columns) : (float16)0.0f;
+        }
+        relate(&c, n, is, rs);
+        for (uint p = 0; 16 * p < columns; p += ACROSS) {
+            float16 *strip = m + p * TALL;
+            rows_times((const float *)rs, strip, n, from_reads);
+            sum_up(&c, n, xs + p, from_reads, d, os + p);
+            for (uint i = 0; i < S; i += TILE)
+                update_tile((const float *)is + i, d, n, c.whole + i, strip + i * ACROSS);
+        }
+        for (int t = 0; t < n; t++) {
+            __global float *out = RESULT(first + t) + j0;
+            for (uint p = 0; 16 * p < columns; p++)
+                st16_f32(out, p, columns, os[t * GROUPS_WIDE + p]);
+        }
+        const int into = ROW_AFTER(to - (first + n));
+        END_STATE(m, into)
+    }
+}
