@@ -15,87 +15,8 @@
  *
  * -DCOLUMNS= multiple of 16, -DPER_KEY=
  */
+#include "chunks.clh"
 #include "delta.clh"
-#include "dots.clh"
-#include "transpose.clh"
-
-#define CHUNK 18
-#define TILE 6
-#define ROWS (CHUNK + 4) /* what tiles may read */
-#define STRIPS ((COLUMNS + 16 * ACROSS - 1) / (16 * ACROSS))
-#define GROUPS_WIDE (STRIPS * ACROSS)
-#define TALL ((S + TILE - 1) / TILE * TILE) /* keys of a strip, whole tiles */
-#define WIDE (16 * SG)                      /* floats of a row of keys      */
-#define EACH(i, n) UNROLL for (uint i = 0; i < (n); i++)
-
-/* TILE x ACROSS sums are half of the registers, or all but what they are made of. */
-#if WIDTH >= 16
-#define ACROSS 2
-#define DOT_A 4
-#define DOT_B 4
-#define DOTS_OF dots_4x4
-#else
-#define ACROSS 1
-#define DOT_A 2
-#define DOT_B 6
-#define DOTS_OF dots_2x6
-#endif
-
-typedef float16 sums[TILE][ACROSS];
-
-/* Adds n rows, each times a number of its own for each row of the tile: x[i * step] and the following or those `apart`. */
-#define ADD_ROWS(s, x, step, apart, m, n)                                                                              \
-    for (ulong i = 0; i < (n); i++) {                                                                                  \
-        float16 y[ACROSS];                                                                                             \
-        EACH(a, ACROSS) y[a] = (m)[i * ACROSS + a];                                                                    \
-        EACH(r, TILE)                                                                                                  \
-        {                                                                                                              \
-            const float16 by = (x)[i * (step) + r * (apart)];                                                          \
-            EACH(a, ACROSS) s[r][a] = fma(by, y[a], s[r][a]);                                                          \
-        }                                                                                                              \
-    }
-
-/* Rows of x times a strip. */
-DOTS void rows_tile(const float *x, const float16 *m, float16 *out)
-{
-    sums s;
-    EACH(r, TILE) EACH(a, ACROSS) s[r][a] = 0.0f;
-    ADD_ROWS(s, x, 1, WIDE, m, S)
-    EACH(r, TILE) EACH(a, ACROSS) out[r * ACROSS + a] = s[r][a];
-}
-
-DOTS void row_times(const float *x, const float16 *m, float16 *out)
-{
-    float16 even[ACROSS], odd[ACROSS];
-    EACH(a, ACROSS) even[a] = odd[a] = 0.0f;
-    for (ulong i = 0; i + 1 < S; i += 2)
-        EACH(a, ACROSS)
-        {
-            even[a] = fma((float16)x[i], m[i * ACROSS + a], even[a]);
-            odd[a] = fma((float16)x[i + 1], m[(i + 1) * ACROSS + a], odd[a]);
-        }
-    if (S & 1)
-        EACH(a, ACROSS) even[a] = fma((float16)x[S - 1], m[(S - 1) * ACROSS + a], even[a]);
-    EACH(a, ACROSS) out[a] = even[a] + odd[a];
-}
-
-static void rows_times(const float *x, const float16 *m, int n, float16 *out)
-{
-    int t = 0;
-    for (; t + 1 < n; t += TILE)
-        rows_tile(x + t * WIDE, m, out + t * ACROSS);
-    if (t < n)
-        row_times(x + t * WIDE, m, out + t * ACROSS);
-}
-
-/* TILE keys of a strip after the chunk: each times the gates of it all, and what the tokens add. */
-DOTS void update_tile(const float *x, const float16 *d, int n, const float *whole, float16 *m)
-{
-    sums s;
-    EACH(r, TILE) EACH(a, ACROSS) s[r][a] = whole[r] * m[r * ACROSS + a];
-    ADD_ROWS(s, x, WIDE, 1, d, (ulong)n)
-    EACH(r, TILE) EACH(a, ACROSS) m[r * ACROSS + a] = s[r][a];
-}
 
 /* What a chunk's tokens are to one another, and what gates make of them. */
 typedef struct chunk {
@@ -200,50 +121,6 @@ static void solve(const chunk *c, int n, const float16 *v, const float16 *from_k
         EACH(a, ACROSS) d[t * ACROSS + a] *= c->until[t];
 }
 
-/* Sixteen floats of sixteen columns of a state as rows of a strip, and back. */
-DOTS void columns_in(__global const float *const *column, uint at, float16 *rows)
-{
-    float16 x[16], y[16];
-    EACH(i, 16) x[i] = vload16(0, column[i] + at);
-    TRANSPOSE(x, y)
-    EACH(i, 16) rows[i * ACROSS] = x[i];
-}
-
-DOTS void columns_out(__global float *const *column, uint at, const float16 *rows)
-{
-    float16 x[16], y[16];
-    EACH(i, 16) x[i] = rows[i * ACROSS];
-    TRANSPOSE(x, y)
-    EACH(i, 16) vstore16(x[i], 0, column[i] + at);
-}
-
-/* Up to sixteen columns. */
-static void take_columns(__global const float *const *column, uint n, float16 *rows)
-{
-    const uint whole = n == 16 ? S / 16 * 16 : 0;
-    for (uint i = 0; i < whole; i += 16)
-        columns_in(column, i, rows + i * ACROSS);
-    for (uint j = 0; j < n; j++)
-        FEW for (uint i = whole; i < S; i++) ((float *)(rows + i * ACROSS))[j] = column[j][i];
-}
-
-static void leave_columns(__global float *const *column, uint n, const float16 *rows)
-{
-    const uint whole = n == 16 ? S / 16 * 16 : 0;
-    for (uint i = 0; i < whole; i += 16)
-        columns_out(column, i, rows + i * ACROSS);
-    for (uint j = 0; j < n; j++)
-        FEW for (uint i = whole; i < S; i++) column[j][i] = ((const float *)(rows + i * ACROSS))[j];
-}
-
-/* Group p of this work-item's columns in row `row` of the pool, and where they lie here. */
-#define COLUMN_GROUP(p, row)                                                                                           \
-    const uint many = min(columns - 16 * (p), 16u);                                                                    \
-    __global float *column[16];                                                                                        \
-    for (uint j = 0; j < many; j++)                                                                                    \
-        column[j] = STATE(j0 + 16 * (p) + j, row);                                                                     \
-    float16 *rows = m + (p) / ACROSS * ACROSS * TALL + (p) % ACROSS
-
 KERNEL(GROUP_OF(1), delta_chunks, BUFFERS, gated_delta_net)
 {
     UNPACK(GDN_NUMBERS)
@@ -266,20 +143,12 @@ KERNEL(GROUP_OF(1), delta_chunks, BUFFERS, gated_delta_net)
 #else
     float16 *to_end = ks;
 #endif
-    for (uint i = 0; i < GROUPS_WIDE * TALL; i++)
-        m[i] = 0.0f;
     for (uint i = 0; i < ROWS * SG; i++)
         to_end[i] = ks[i] = qs[i] = 0.0f;
-    if (IN_POOL(row))
-        for (uint p = 0; 16 * p < columns; p++) {
-            COLUMN_GROUP(p, row);
-            take_columns((__global const float *const *)column, many, rows);
-        }
+    BEGIN_STATE(m, row)
 
     for (int first = from, n; first < to; first += n) {
-        /* a chunk ends at each token whose state is wanted */
-        const int wanted = to - shape.w > first ? min((int)(to - shape.w) + 1, to) : first + 1;
-        n = min(wanted - first, CHUNK);
+        n = tokens_of_chunk(first, to, shape.w);
         for (int t = 0; t < n; t++) {
             const long token = first + t;
             cbytes gt = g + h * g_nb.x + token * g_nb.y, vt = v + h * v_nb.x + token * v_nb.y + 4 * j0;
@@ -317,10 +186,6 @@ KERNEL(GROUP_OF(1), delta_chunks, BUFFERS, gated_delta_net)
         }
 
         const int into = ROW_AFTER(to - (first + n));
-        if (IN_POOL(into))
-            for (uint p = 0; 16 * p < columns; p++) {
-                COLUMN_GROUP(p, into);
-                leave_columns(column, many, rows);
-            }
+        END_STATE(m, into)
     }
 }

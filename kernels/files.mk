@@ -21,6 +21,7 @@ opencl_kernels = \
 	kernels/blocks.clh \
 	kernels/builtins.clh \
 	kernels/chain.cl \
+	kernels/chunks.clh \
 	kernels/columns.clh \
 	kernels/copy.cl \
 	kernels/cpy.cl \
@@ -100,6 +101,8 @@ opencl_kernels = \
 	kernels/rope.clh \
 	kernels/row.clh \
 	kernels/runs.clh \
+	kernels/scan.clh \
+	kernels/scan_chunks.cl \
 	kernels/series.cl \
 	kernels/set_rows.cl \
 	kernels/soft_max.cl \

@@ -7,10 +7,14 @@
  *     o(t) = G(t) c(t) S + sum over s <= t of (A(t, s) c(t) . b(s)) d(s)
  *     S    = G(n) S + sum of b(s) (A(n, s) d(s))'
  *
+ * A head's channels of one token lie a row of heads before those of the next: what the next chunk has of them is asked for with a
+ * chunk, and where its own results go.
+ *
  * -DCOLUMNS= channels of a work-item, multiple of 16
  */
 #include "chunks.clh"
 #include "scan.clh"
+#include "stream.clh"
 
 /* What a chunk's tokens are to one another. */
 typedef struct chunk {
@@ -94,8 +98,11 @@ KERNEL(GROUP_OF(1), scan_chunks, BUFFERS, ssm_scan)
             }
             c.step[t] = FLOAT(dts, token * x_nb.w);
             c.gate[t] = exp(c.step[t] * FLOAT(rates, 0));
-            for (uint p = 0; p < GROUPS_WIDE; p++)
+            for (uint p = 0; p < GROUPS_WIDE; p++) {
                 xs[t * GROUPS_WIDE + p] = 16 * p < columns ? ld16_f32(xt, p, columns) : (float16)0.0f;
+                AHEAD(xt + CHUNK * x_nb.y + 64 * p);
+                AHEAD((cbytes)(RESULT(token) + j0 + 16 * p));
+            }
         }
         relate(&c, n, is, rs);
         for (uint p = 0; 16 * p < columns; p += ACROSS) {

@@ -15,36 +15,9 @@
 #if EACH && !HAVE_SHUFFLE
 #define TILE_UNITS (S > 64 ? 256 : 192) /* gates of a state each, and sums: 32 KiB in all */
 #endif
-#include "states.clh"
+#include "scan.clh"
 #include "fold.clh"
 #include "stream.clh"
-
-#define BUFFERS(B)                                                                                                     \
-    B(cbytes, x) B(cbytes, dts) B(cbytes, rates) B(cbytes, ins) B(cbytes, reads) B(cbytes, src) B(cbytes, dst)         \
-    B(cbytes, cu) B(gbytes, o) PIECE_BUFFERS(B)
-#define SCAN_NUMBERS(N)                                                                                                \
-    N(ulong, x_at) N(ulong, dts_at) N(ulong, rates_at) N(ulong, ins_at) N(ulong, reads_at) N(ulong, src_at)            \
-    N(ulong, dst_at) N(ulong, cu_at) N(ulong, o_at) PIECE_NUMBERS(N) N(long4, shape) N(long4, head) N(long4, x_nb)     \
-    N(long4, b_nb) N(long4, state_nb) N(long4, index_nb) N(ulong, state_offset) N(ulong, piece_bytes) N(ulong, a_nb)
-NUMBERS(ssm_scan, SCAN_NUMBERS);
-/*
- * shape, state_nb, index_nb: states.clh
- * head      heads, heads of a group, channels; o along token
- * x_nb      x along head, token; dt along head, token
- * b_nb      b along group, token; c along group, token
- * state_nb  .w: o along head
- * a_nb      a along head
- */
-
-#define RESULT(t) ((__global float *)(o + h * state_nb.w + (t) * head.w))
-
-#define BEGIN                                                                                                          \
-    x += x_at;                                                                                                         \
-    dts += dts_at + h * x_nb.z;                                                                                        \
-    rates += rates_at + h * a_nb;                                                                                      \
-    ins += ins_at + h / head.y * b_nb.x;                                                                               \
-    reads += reads_at + h / head.y * b_nb.z;                                                                           \
-    SEQUENCE
 
 #if VEC
 

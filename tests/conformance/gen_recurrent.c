@@ -306,7 +306,7 @@ static void cases_scan(cf_suite *s)
 {
     static const double decays[] = {0.05, 1, 20};
     static const int64_t states[] = {16, 64, 128, 256, 1, 5, 17, 100}, channels[] = {64, 1, 32, 80, 7, 33};
-    static const int64_t lengths[] = {1, 2, 5, 17, 64, 100, 257, 600};
+    static const int64_t lengths[] = {1, 2, 5, 17, 64, 100, 257, 600}, wide[] = {16, 33, 64, 80, 100};
     int x = 0;
 
     cf_thin(s, 3); /* every number of states with every number of channels */
@@ -326,6 +326,10 @@ static void cases_scan(cf_suite *s)
     cf_thin(s, 2);
     for (size_t i = 0; i < COUNT(lengths); i++, x++)
         scan(s, (struct scan){16, 8, 2, 2, 1, 1 + x % 3, {lengths[i]}, (x & 1) != 0, decays[x % 3], CF_PLAIN, NULL});
+    for (size_t i = 0; i < COUNT(states); i++) /* many tokens of one sequence, or on average */
+        for (size_t j = 0; j < COUNT(wide); j++, x++)
+            scan(s, (struct scan){states[i], wide[j], 1 + x % 2, 2, x % 3 ? 1 : 4, 1 + x % 4, {40 + x, 3, 0, 37}, false, decays[x % 3],
+                                  (cf_layout)(x % 4), NULL});
     for (int64_t slots = 1; slots <= 4; slots++) /* K below, at and above the number of tokens; empty sequences */
         scan(s, (struct scan){32, 4, 2, 2, 4, slots, {slots, slots - 1, 0, slots + 2}, slots == 2, 1, CF_PLAIN, NULL});
     cf_thin(s, 1);

@@ -16,15 +16,6 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     return ENG_SUPPORT_YES;
 }
 
-/* Columns of a work-item: fewer than the variant's where there are few heads for the device. */
-static int64_t columns_of(const cl_device *device, const cl_variant *v, int64_t size, int64_t heads)
-{
-    int64_t columns = cl_min(v->rows, cl_ceil(size, 16) * 16);
-    while (columns > 32 && heads * cl_ceil(size, columns) < 2 * (int64_t)device->compute_units)
-        columns = cl_ceil(columns, 64) * 32;
-    return columns;
-}
-
 static int record(cl_recorder *r, const eng_node *node)
 {
     const eng_subgraph *graph = r->graph;
@@ -33,11 +24,11 @@ static int record(cl_recorder *r, const eng_node *node)
         in[i] = cl_in(graph, node, i);
     const int64_t size = cl_ne(o, 0), heads = cl_ne(o, 1), sequences = cl_ne(in[SRC], 0);
     const int64_t gates = cl_ne(in[GATE], 0) == size && size > 1;
-    const int64_t tokens = size > 256 ? 1 : cl_ne(o, 2) / cl_max(1, sequences);
+    const int64_t tokens = size > CL_CHUNKS_SIZE ? 1 : cl_ne(o, 2) / cl_max(1, sequences);
     const cl_variant *v = cl_variant_of(r->device, node->op, tokens);
     const cl_deal deal = cl_pool_deal(r->device, v->group, size, size * heads * sequences);
     const int64_t columns = v->family == CL_SIMT ? deal.columns
-                            : v->parts           ? columns_of(r->device, v, size, heads * sequences)
+                            : v->parts           ? cl_pool_columns(r->device, v, size, heads * sequences)
                                                  : v->rows;
     cl_split split;
     char options[128];

@@ -2,6 +2,7 @@
 #include "pool.h"
 
 #include "hot.h"
+#include "variant.h"
 
 #define PIECES 16 /* of a pool: as kernels/pieces.clh */
 
@@ -51,4 +52,12 @@ cl_deal cl_pool_deal(const cl_device *device, size_t group, int64_t size, int64_
     deal.wide = columns * deal.per / 2 >= 192 * (int64_t)device->compute_units ? 2 : 1;
     deal.columns = (int64_t)group / deal.per * deal.wide;
     return deal;
+}
+
+int64_t cl_pool_columns(const cl_device *device, const cl_variant *v, int64_t columns, int64_t heads)
+{
+    int64_t each = cl_min(v->rows, cl_ceil(columns, 16) * 16);
+    while (each > 32 && heads * cl_ceil(columns, each) < 2 * (int64_t)device->compute_units)
+        each = cl_ceil(each, 64) * 32;
+    return each;
 }

@@ -30,4 +30,10 @@ typedef struct cl_deal {
 } cl_deal;
 cl_deal cl_pool_deal(const cl_device *device, size_t group, int64_t size, int64_t columns);
 
+struct cl_variant;
+/* Chunks of tokens on a processor (kernels/chunks.clh) from so many of a sequence on, of states of up to so many elements. */
+enum { CL_CHUNKS_FROM = 17, CL_CHUNKS_SIZE = 256 };
+/* Columns of a work-item, a multiple of 16: fewer than the variant's where there are few heads, of `columns` each, for the device. */
+int64_t cl_pool_columns(const cl_device *device, const struct cl_variant *v, int64_t columns, int64_t heads);
+
 #endif

@@ -1,4 +1,4 @@
-/* ssm_scan: token by token. */
+/* ssm_scan: token by token, or in chunks. */
 #include "hot.h"
 #include "pool.h"
 #include "variant.h"
@@ -24,13 +24,24 @@ static bool beside(const eng_tensor *const in[], const eng_tensor *o)
     return cl_ne(o, 0) == 1 && cl_nb(in[X], 1) == 4 && cl_nb(o, 1) == 4 && cl_nb(in[DT], 0) == 4 && cl_ne(in[B], 1) == 1;
 }
 
+/* As the table of variants has it. */
+static int64_t kind_of(const cl_device *device, const eng_tensor *const in[], const eng_tensor *o)
+{
+    const int64_t sequences = cl_max(1, cl_ne(in[SRC], 0));
+    if (beside(in, o))
+        return CL_SCAN_BESIDE;
+    const bool many = device->vec && cl_ne(in[A], 0) == 1 && cl_ne(in[STATE], 0) <= CL_CHUNKS_SIZE && cl_ne(o, 0) >= 16 &&
+                      cl_ne(o, 2) >= CL_CHUNKS_FROM * sequences;
+    return many ? CL_SCAN_MANY : CL_SCAN_HEADS;
+}
+
 static int record(cl_recorder *r, const eng_node *node)
 {
     const eng_subgraph *graph = r->graph;
     const eng_tensor *in[CU + 1], *o = cl_out(graph, node, 0);
     for (unsigned i = 0; i <= CU; i++)
         in[i] = cl_in(graph, node, i);
-    const cl_variant *v = cl_variant_of(r->device, node->op, beside(in, o) ? CL_SCAN_BESIDE : CL_SCAN_HEADS);
+    const cl_variant *v = cl_variant_of(r->device, node->op, kind_of(r->device, in, o));
     const bool turned = v->least == CL_SCAN_BESIDE; /* heads are what channels are else */
     const int64_t channels = cl_ne(o, turned), heads = turned ? 1 : cl_ne(o, 1), sequences = cl_ne(in[SRC], 0);
     cl_deal deal = cl_pool_deal(r->device, v->group, cl_ne(in[STATE], 0), channels * heads * sequences);
@@ -40,14 +51,19 @@ static int record(cl_recorder *r, const eng_node *node)
         deal.wide = 1;
         deal.columns = (int64_t)v->group / deal.per;
     }
-    const int64_t rows = v->family == CL_SIMT ? deal.columns : v->rows;
+    const int64_t rows = v->family == CL_SIMT ? deal.columns
+                         : v->parts           ? cl_pool_columns(r->device, v, channels, heads * sequences)
+                                              : v->rows;
     cl_split split;
     char options[128];
 
     if (sequences == 0 || cl_ne(in[STATE], 0) == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
         return r->status;
-    int at = snprintf(options, sizeof options, "-DS=%lld -DEACH=%d -DPIECES=%u", (long long)cl_ne(in[STATE], 0),
-                      cl_ne(in[A], 0) > 1, split.n);
+    int at = snprintf(options, sizeof options, "-DS=%lld -DPIECES=%u", (long long)cl_ne(in[STATE], 0), split.n);
+    if (v->parts)
+        at += snprintf(options + at, sizeof options - (size_t)at, " -DCOLUMNS=%lld", (long long)rows);
+    else
+        at += snprintf(options + at, sizeof options - (size_t)at, " -DEACH=%d", cl_ne(in[A], 0) > 1);
     if (v->family == CL_SIMT)
         snprintf(options + at, sizeof options - (size_t)at, " -DDIRECT=%d -DTOGETHER=%d -DGROUP=%zu -DPER=%d -DWIDE=%d",
                  direct, tokens >= CL_TOGETHER && cl_ne(in[STATE], 0) <= CL_TOGETHER_SIZE, v->group, deal.per,

@@ -64,8 +64,8 @@ enum { CL_CONVERT_SAME = 1, CL_CONVERT_NUMBERS, CL_CONVERT_BLOCKS, CL_CONVERT_FL
  * channels, in eights) or others; or heads have many channels. */
 enum { CL_ATTENTION_FEW = 1, CL_ATTENTION_EIGHTS, CL_ATTENTION_MANY, CL_ATTENTION_WIDE };
 
-/* n of a scan: heads for themselves, or of one channel each, beside one another. */
-enum { CL_SCAN_HEADS = 1, CL_SCAN_BESIDE };
+/* n of a scan: heads for themselves, token by token or, with one rate each, many tokens; or of one channel each, beside one another. */
+enum { CL_SCAN_HEADS = 1, CL_SCAN_MANY, CL_SCAN_BESIDE };
 
 /* n of set_rows: elements of a block are stored 32 at a time, or it has 256. */
 enum { CL_STORE_32 = 1, CL_STORE_256 };

@@ -69,6 +69,7 @@
 #define DELTA_NET .op = ENG_OP_GATED_DELTA_NET, .file = "gated_delta_net", .kernel = "gated_delta_net"
 #define DELTA_CHUNKS .op = ENG_OP_GATED_DELTA_NET, .file = "delta_chunks", .kernel = "delta_chunks"
 #define SCAN .op = ENG_OP_SSM_SCAN, .file = "ssm_scan", .kernel = "ssm_scan"
+#define SCAN_CHUNKS .op = ENG_OP_SSM_SCAN, .file = "scan_chunks", .kernel = "scan_chunks"
 #define CONV .op = ENG_OP_SSM_CONV, .file = "ssm_conv", .kernel = "ssm_conv"
 #define CONVERT(kind) .op = ENG_OP_CPY, .file = "cpy", COLUMNS(CL_CONVERT_##kind, CL_CONVERT_##kind)
 #define HADAMARD .op = ENG_OP_HADAMARD, .file = "hadamard", .kernel = "hadamard"
@@ -204,6 +205,7 @@ static const cl_variant variants[] = {
 
     /* n: how channels lie.  rows: channels of a head, or heads; of cards pool.c says */
     {"channels16", SCAN, VEC, COLUMNS(CL_SCAN_HEADS, CL_SCAN_HEADS), .rows = 16},
+    {"chunks", SCAN_CHUNKS, VEC, COLUMNS(CL_SCAN_MANY, CL_SCAN_MANY), .parts = 1, .rows = 64},
     {"heads16", SCAN, VEC, COLUMNS(CL_SCAN_BESIDE, CL_SCAN_BESIDE), .options = " -DBESIDE=1", .rows = 16},
     {"lanes128", SCAN, SIMT(128), COLUMNS(1, ALL)},
     {"lanes64", SCAN, SIMT(64), COLUMNS(1, ALL)},
