@@ -21,9 +21,8 @@
 /* What a chunk's tokens are to one another, and what gates make of them. */
 typedef struct chunk {
     float keys[ROWS * ROWS], queries[ROWS * ROWS]; /* [t][s]: beta(t) k(t) . A k(s); q(t) . A k(s) */
-    float beta[ROWS], gate[ROWS];
-    float since[ROWS], until[ROWS]; /* gates up to t; of the tokens after s (PER_KEY: 1) */
-    float whole[WIDE + TILE];
+    float beta[ROWS];
+    gates gate; /* PER_KEY: since and until are 1 */
 } chunk;
 
 #if PER_KEY
@@ -44,7 +43,7 @@ static void relate(chunk *c, int n, float16 *k, float16 *q, const float16 *gates
             c->keys[t * ROWS + s] = c->beta[t] * sum16(x);
             c->queries[t * ROWS + s] = sum16(y);
         }
-        c->since[s] = c->until[s] = 1.0f;
+        c->gate.since[s] = c->gate.until[s] = 1.0f;
     }
     for (int i = 0; i < SG; i++) {
         float16 all = 1.0f;
@@ -53,7 +52,7 @@ static void relate(chunk *c, int n, float16 *k, float16 *q, const float16 *gates
             k[t * SG + i] *= all;
             q[t * SG + i] *= all;
         }
-        vstore16(all, i, c->whole);
+        vstore16(all, i, c->gate.whole);
     }
 }
 
@@ -61,33 +60,15 @@ static void relate(chunk *c, int n, float16 *k, float16 *q, const float16 *gates
 
 static void relate(chunk *c, int n, const float16 *k, const float16 *q)
 {
-    for (int s = 0; s < n; s += DOT_A)
-        for (int t = s / DOT_B * DOT_B; t < n; t += DOT_B) {
-            float kk[16], qk[16];
-            vstore16(DOTS_OF(k + s * SG, SG, k + t * SG, SG, SG), 0, kk);
-            vstore16(DOTS_OF(k + s * SG, SG, q + t * SG, SG, SG), 0, qk);
-            FEW for (int j = 0; j < DOT_A * DOT_B; j++)
-            {
-                const int at = (t + j / DOT_A) * ROWS + s + j % DOT_A;
-                c->keys[at] = kk[j];
-                c->queries[at] = qk[j];
-            }
-        }
-    float all = 1.0f;
-    for (int s = 0; s < n; s++) {
-        float a = 1.0f;
-        FEW for (int t = s; t < n; t++)
-        {
-            a *= t > s ? c->gate[t] : 1.0f;
+    relate_rows(k, k, n, c->keys);
+    relate_rows(k, q, n, c->queries);
+    meet_gates(&c->gate, n);
+    for (int t = 0; t < n; t++)
+        for (int s = 0; s <= t; s++) {
+            const float a = c->gate.between[t * ROWS + s];
             c->keys[t * ROWS + s] *= c->beta[t] * a;
             c->queries[t * ROWS + s] *= a;
         }
-        all *= c->gate[s];
-        c->since[s] = all;
-        c->until[s] = a;
-    }
-    for (int i = 0; i < WIDE + TILE; i++)
-        c->whole[i] = all;
 }
 
 #endif
@@ -101,8 +82,8 @@ static void solve(const chunk *c, int n, const float16 *v, const float16 *from_k
         float16 mine[ACROSS], out[ACROSS];
         EACH(a, ACROSS)
         {
-            mine[a] = c->beta[t] * (v[t * GROUPS_WIDE + a] - c->since[t] * from_keys[t * ACROSS + a]);
-            out[a] = c->since[t] * from_queries[t * ACROSS + a];
+            mine[a] = c->beta[t] * (v[t * GROUPS_WIDE + a] - c->gate.since[t] * from_keys[t * ACROSS + a]);
+            out[a] = c->gate.since[t] * from_queries[t * ACROSS + a];
         }
         for (int s = 0; s < t; s++)
             EACH(a, ACROSS)
@@ -118,7 +99,7 @@ static void solve(const chunk *c, int n, const float16 *v, const float16 *from_k
         }
     }
     for (int t = 0; t < n; t++)
-        EACH(a, ACROSS) d[t * ACROSS + a] *= c->until[t];
+        EACH(a, ACROSS) d[t * ACROSS + a] *= c->gate.until[t];
 }
 
 KERNEL(GROUP_OF(1), delta_chunks, BUFFERS, gated_delta_net)
@@ -160,7 +141,7 @@ KERNEL(GROUP_OF(1), delta_chunks, BUFFERS, gated_delta_net)
 #endif
             }
 #if !PER_KEY
-            c.gate[t] = exp(FLOAT(gt, 0));
+            c.gate.own[t] = exp(FLOAT(gt, 0));
 #endif
             c.beta[t] = FLOAT(beta, h * g_nb.z + token * g_nb.w);
             for (uint p = 0; p < GROUPS_WIDE; p++)
@@ -177,7 +158,7 @@ KERNEL(GROUP_OF(1), delta_chunks, BUFFERS, gated_delta_net)
             rows_times((const float *)qs, strip, n, from_queries);
             solve(&c, n, vs + p, from_keys, from_queries, scale, d, os + p);
             for (uint i = 0; i < S; i += TILE)
-                update_tile((const float *)to_end + i, d, n, c.whole + i, strip + i * ACROSS);
+                update_tile((const float *)to_end + i, d, n, c.gate.whole + i, strip + i * ACROSS);
         }
         for (int t = 0; t < n; t++) {
             __global float *out = RESULT(first + t) + j0;

@@ -19,34 +19,17 @@
 /* What a chunk's tokens are to one another. */
 typedef struct chunk {
     float reads[ROWS * ROWS]; /* [t][s]: A(t, s) c(t) . b(s) */
-    float gate[ROWS], step[ROWS];
-    float since[ROWS], until[ROWS]; /* gates up to t; of the tokens after s */
-    float whole[WIDE + TILE];
+    float step[ROWS];
+    gates gate;
 } chunk;
 
 static void relate(chunk *c, int n, const float16 *ins, const float16 *reads)
 {
-    for (int s = 0; s < n; s += DOT_A)
-        for (int t = s / DOT_B * DOT_B; t < n; t += DOT_B) {
-            float dots[16];
-            vstore16(DOTS_OF(ins + s * SG, SG, reads + t * SG, SG, SG), 0, dots);
-            FEW for (int j = 0; j < DOT_A * DOT_B; j++)
-                c->reads[(t + j / DOT_A) * ROWS + s + j % DOT_A] = dots[j];
-        }
-    float all = 1.0f;
-    for (int s = 0; s < n; s++) {
-        float a = 1.0f;
-        FEW for (int t = s; t < n; t++)
-        {
-            a *= t > s ? c->gate[t] : 1.0f;
-            c->reads[t * ROWS + s] *= a;
-        }
-        all *= c->gate[s];
-        c->since[s] = all;
-        c->until[s] = a;
-    }
-    for (int i = 0; i < WIDE + TILE; i++)
-        c->whole[i] = all;
+    relate_rows(ins, reads, n, c->reads);
+    meet_gates(&c->gate, n);
+    for (int t = 0; t < n; t++)
+        for (int s = 0; s <= t; s++)
+            c->reads[t * ROWS + s] *= c->gate.between[t * ROWS + s];
 }
 
 /* d and o of a strip; d as it meets the rows of the state. */
@@ -57,14 +40,14 @@ static void sum_up(const chunk *c, int n, const float16 *x, const float16 *from_
         EACH(a, ACROSS)
         {
             d[t * ACROSS + a] = c->step[t] * x[t * GROUPS_WIDE + a];
-            out[a] = c->since[t] * from_reads[t * ACROSS + a];
+            out[a] = c->gate.since[t] * from_reads[t * ACROSS + a];
         }
         for (int s = 0; s <= t; s++)
             EACH(a, ACROSS) out[a] = fma((float16)c->reads[t * ROWS + s], d[s * ACROSS + a], out[a]);
         EACH(a, ACROSS) o[t * GROUPS_WIDE + a] = out[a];
     }
     for (int t = 0; t < n; t++)
-        EACH(a, ACROSS) d[t * ACROSS + a] *= c->until[t];
+        EACH(a, ACROSS) d[t * ACROSS + a] *= c->gate.until[t];
 }
 
 KERNEL(GROUP_OF(1), scan_chunks, BUFFERS, ssm_scan)
@@ -97,7 +80,7 @@ KERNEL(GROUP_OF(1), scan_chunks, BUFFERS, ssm_scan)
                 rs[t * SG + i] = ld16_f32(reads + token * b_nb.w, i, S);
             }
             c.step[t] = FLOAT(dts, token * x_nb.w);
-            c.gate[t] = exp(c.step[t] * FLOAT(rates, 0));
+            c.gate.own[t] = exp(c.step[t] * FLOAT(rates, 0));
             for (uint p = 0; p < GROUPS_WIDE; p++) {
                 xs[t * GROUPS_WIDE + p] = 16 * p < columns ? ld16_f32(xt, p, columns) : (float16)0.0f;
                 AHEAD(xt + CHUNK * x_nb.y + 64 * p);
@@ -110,7 +93,7 @@ KERNEL(GROUP_OF(1), scan_chunks, BUFFERS, ssm_scan)
             rows_times((const float *)rs, strip, n, from_reads);
             sum_up(&c, n, xs + p, from_reads, d, os + p);
             for (uint i = 0; i < S; i += TILE)
-                update_tile((const float *)is + i, d, n, c.whole + i, strip + i * ACROSS);
+                update_tile((const float *)is + i, d, n, c.gate.whole + i, strip + i * ACROSS);
         }
         for (int t = 0; t < n; t++) {
             __global float *out = RESULT(first + t) + j0;
