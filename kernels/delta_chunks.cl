@@ -144,8 +144,7 @@ KERNEL(GROUP_OF(1), delta_chunks, BUFFERS, gated_delta_net)
             c.gate.own[t] = exp(FLOAT(gt, 0));
 #endif
             c.beta[t] = FLOAT(beta, h * g_nb.z + token * g_nb.w);
-            for (uint p = 0; p < GROUPS_WIDE; p++)
-                vs[t * GROUPS_WIDE + p] = 16 * p < columns ? ld16_f32(vt, p, columns) : (float16)0.0f;
+            take_token(vt, columns, vs + t * GROUPS_WIDE);
         }
 #if PER_KEY
         relate(&c, n, ks, qs, gates, to_end);
@@ -157,15 +156,10 @@ KERNEL(GROUP_OF(1), delta_chunks, BUFFERS, gated_delta_net)
             rows_times((const float *)ks, strip, n, from_keys);
             rows_times((const float *)qs, strip, n, from_queries);
             solve(&c, n, vs + p, from_keys, from_queries, scale, d, os + p);
-            for (uint i = 0; i < S; i += TILE)
-                update_tile((const float *)to_end + i, d, n, c.gate.whole + i, strip + i * ACROSS);
+            update_strip((const float *)to_end, d, n, c.gate.whole, strip);
         }
-        for (int t = 0; t < n; t++) {
-            __global float *out = RESULT(first + t) + j0;
-            for (uint p = 0; 16 * p < columns; p++)
-                st16_f32(out, p, columns, os[t * GROUPS_WIDE + p]);
-        }
-
+        for (int t = 0; t < n; t++)
+            leave_token(RESULT(first + t) + j0, columns, os + t * GROUPS_WIDE);
         const int into = ROW_AFTER(to - (first + n));
         END_STATE(m, into)
     }

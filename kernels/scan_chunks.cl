@@ -81,8 +81,8 @@ KERNEL(GROUP_OF(1), scan_chunks, BUFFERS, ssm_scan)
             }
             c.step[t] = FLOAT(dts, token * x_nb.w);
             c.gate.own[t] = exp(c.step[t] * FLOAT(rates, 0));
+            take_token(xt, columns, xs + t * GROUPS_WIDE);
             for (uint p = 0; p < GROUPS_WIDE; p++) {
-                xs[t * GROUPS_WIDE + p] = 16 * p < columns ? ld16_f32(xt, p, columns) : (float16)0.0f;
                 AHEAD(xt + CHUNK * x_nb.y + 64 * p);
                 AHEAD((cbytes)(RESULT(token) + j0 + 16 * p));
             }
@@ -92,14 +92,10 @@ KERNEL(GROUP_OF(1), scan_chunks, BUFFERS, ssm_scan)
             float16 *strip = m + p * TALL;
             rows_times((const float *)rs, strip, n, from_reads);
             sum_up(&c, n, xs + p, from_reads, d, os + p);
-            for (uint i = 0; i < S; i += TILE)
-                update_tile((const float *)is + i, d, n, c.gate.whole + i, strip + i * ACROSS);
+            update_strip((const float *)is, d, n, c.gate.whole, strip);
         }
-        for (int t = 0; t < n; t++) {
-            __global float *out = RESULT(first + t) + j0;
-            for (uint p = 0; 16 * p < columns; p++)
-                st16_f32(out, p, columns, os[t * GROUPS_WIDE + p]);
-        }
+        for (int t = 0; t < n; t++)
+            leave_token(RESULT(first + t) + j0, columns, os + t * GROUPS_WIDE);
         const int into = ROW_AFTER(to - (first + n));
         END_STATE(m, into)
     }

@@ -113,10 +113,11 @@ static void table(cf_case *c, const struct attention *x, int64_t per_seq)
 /* Zero times NaN would reach the tokens that do not see it, and must reach those that do. */
 static void poison(const struct attention *x, cf_operand *k, cf_operand *v, cf_operand *mask)
 {
-    for (int64_t t = 0; t < x->t && x->poison == MASKED; t += 2)
-        cf_set(mask, t * x->cells + POISONED, NAN);
-    if (x->poison == MASKED)
+    if (x->poison == MASKED) {
+        for (int64_t t = 0; t < x->t; t += 2)
+            cf_set(mask, t * x->cells + POISONED, NAN);
         return;
+    }
     for (int64_t h = 0; h < x->kvh; h++) {
         for (int64_t i = 0; i < x->d && x->poison == HIDDEN; i++)
             cf_set(k, (h * x->cells + POISONED) * x->d + i, NAN);

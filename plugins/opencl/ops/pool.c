@@ -2,7 +2,6 @@
 #include "pool.h"
 
 #include "hot.h"
-#include "variant.h"
 
 #define PIECES 16 /* of a pool: as kernels/pieces.clh */
 

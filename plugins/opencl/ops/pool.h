@@ -6,7 +6,7 @@
 #ifndef CL_OPS_POOL_H
 #define CL_OPS_POOL_H
 
-#include "../opencl.h"
+#include "variant.h"
 
 /* Do the node's operands and its result lie in as few allocations as that?  Else `reason` says which does not. */
 eng_support cl_pool_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, unsigned pool,
@@ -30,10 +30,7 @@ typedef struct cl_deal {
 } cl_deal;
 cl_deal cl_pool_deal(const cl_device *device, size_t group, int64_t size, int64_t columns);
 
-struct cl_variant;
-/* Chunks of tokens on a processor (kernels/chunks.clh) from so many of a sequence on, of states of up to so many elements. */
-enum { CL_CHUNKS_FROM = 17, CL_CHUNKS_SIZE = 256 };
 /* Columns of a work-item, a multiple of 16: fewer than the variant's where there are few heads, of `columns` each, for the device. */
-int64_t cl_pool_columns(const cl_device *device, const struct cl_variant *v, int64_t columns, int64_t heads);
+int64_t cl_pool_columns(const cl_device *device, const cl_variant *v, int64_t columns, int64_t heads);
 
 #endif

@@ -24,14 +24,13 @@ static bool beside(const eng_tensor *const in[], const eng_tensor *o)
     return cl_ne(o, 0) == 1 && cl_nb(in[X], 1) == 4 && cl_nb(o, 1) == 4 && cl_nb(in[DT], 0) == 4 && cl_ne(in[B], 1) == 1;
 }
 
-/* As the table of variants has it. */
-static int64_t kind_of(const cl_device *device, const eng_tensor *const in[], const eng_tensor *o)
+/* As the table of variants has it, for so many tokens of a sequence. */
+static int64_t kind_of(const cl_device *device, const eng_tensor *const in[], const eng_tensor *o, int64_t tokens)
 {
-    const int64_t sequences = cl_max(1, cl_ne(in[SRC], 0));
     if (beside(in, o))
         return CL_SCAN_BESIDE;
     const bool many = device->vec && cl_ne(in[A], 0) == 1 && cl_ne(in[STATE], 0) <= CL_CHUNKS_SIZE && cl_ne(o, 0) >= 16 &&
-                      cl_ne(o, 2) >= CL_CHUNKS_FROM * sequences;
+                      tokens >= CL_CHUNKS_FROM;
     return many ? CL_SCAN_MANY : CL_SCAN_HEADS;
 }
 
@@ -41,11 +40,11 @@ static int record(cl_recorder *r, const eng_node *node)
     const eng_tensor *in[CU + 1], *o = cl_out(graph, node, 0);
     for (unsigned i = 0; i <= CU; i++)
         in[i] = cl_in(graph, node, i);
-    const cl_variant *v = cl_variant_of(r->device, node->op, kind_of(r->device, in, o));
+    const int64_t sequences = cl_ne(in[SRC], 0), tokens = cl_ne(o, 2) / cl_max(1, sequences);
+    const cl_variant *v = cl_variant_of(r->device, node->op, kind_of(r->device, in, o, tokens));
     const bool turned = v->least == CL_SCAN_BESIDE; /* heads are what channels are else */
-    const int64_t channels = cl_ne(o, turned), heads = turned ? 1 : cl_ne(o, 1), sequences = cl_ne(in[SRC], 0);
+    const int64_t channels = cl_ne(o, turned), heads = turned ? 1 : cl_ne(o, 1);
     cl_deal deal = cl_pool_deal(r->device, v->group, cl_ne(in[STATE], 0), channels * heads * sequences);
-    const int64_t tokens = cl_ne(o, 2) / cl_max(1, sequences);
     const int direct = tokens < DIRECT_BELOW || 2 * channels <= (int64_t)v->group / deal.per;
     if (direct && v->family == CL_SIMT) {
         deal.wide = 1;

@@ -64,6 +64,9 @@ enum { CL_CONVERT_SAME = 1, CL_CONVERT_NUMBERS, CL_CONVERT_BLOCKS, CL_CONVERT_FL
  * channels, in eights) or others; or heads have many channels. */
 enum { CL_ATTENTION_FEW = 1, CL_ATTENTION_EIGHTS, CL_ATTENTION_MANY, CL_ATTENTION_WIDE };
 
+/* Chunks of tokens on a processor (kernels/chunks.clh): from so many of a sequence on, of states of up to so many elements. */
+enum { CL_CHUNKS_FROM = 17, CL_CHUNKS_SIZE = 256 };
+
 /* n of a scan: heads for themselves, token by token or, with one rate each, many tokens; or of one channel each, beside one another. */
 enum { CL_SCAN_HEADS = 1, CL_SCAN_MANY, CL_SCAN_BESIDE };
 

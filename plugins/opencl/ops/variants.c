@@ -198,8 +198,8 @@ static const cl_variant variants[] = {
 
     /* n: tokens that a sequence has on average; 1 where a head has more than 256 keys.  rows: columns of a head's state;
      * parts: at most, and the kernel is told how many; of cards pool.c says */
-    {"columns16", DELTA_NET, VEC, COLUMNS(1, 16), .rows = 16},
-    {"chunks", DELTA_CHUNKS, VEC, COLUMNS(17, ALL), .parts = 1, .rows = 128},
+    {"columns16", DELTA_NET, VEC, COLUMNS(1, CL_CHUNKS_FROM - 1), .rows = 16},
+    {"chunks", DELTA_CHUNKS, VEC, COLUMNS(CL_CHUNKS_FROM, ALL), .parts = 1, .rows = 128},
     {"lanes128", DELTA_NET, SIMT(128), COLUMNS(1, ALL)},
     {"lanes64", DELTA_NET, SIMT(64), COLUMNS(1, ALL)},
 
