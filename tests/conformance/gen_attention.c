@@ -386,44 +386,59 @@ static void features(cf_suite *s)
 }
 
 /* Many queries: tiles of them, not all full, that see parts of the cells, or none, or cells that are no numbers. */
+typedef struct prompt_head {
+    uint32_t k, v;
+    int64_t d, e;
+} prompt_head;
+
+static void prompt(cf_suite *s, prompt_head head, int k)
+{
+    const bool masked = head.k == ENG_TYPE_F16 && head.v == ENG_TYPE_F16 && head.d == head.e && k > 27;
+    attend(s, (struct attention){.tk = head.k,
+                                 .tv = head.v,
+                                 .d = head.d,
+                                 .e = head.e,
+                                 .kvh = 1 + k % 2,
+                                 .group = 1 + k / 2 % 4,
+                                 .t = k % 5 == 0 ? 80 : 35,
+                                 .cells = k % 5 == 4 ? 300 : 90 + k,
+                                 .valid = k % 4 == 1 ? 85 : -1,
+                                 .window = k % 6 == 2 ? 20 : 0,
+                                 .softcap = k % 8 == 3 ? 10 : 0,
+                                 .bias = k % 8 == 5 ? 8 : 0,
+                                 .seqs = k % 9 == 4 ? 3 : 0,
+                                 .shared = k % 18 == 4,
+                                 .use_mask = masked,
+                                 .mask = k % 2 ? ENG_TYPE_F16 : ENG_TYPE_F32,
+                                 .sinks = k % 5 == 2,
+                                 .first = k % 11 == 6 ? 33 : 0,
+                                 .run = k % 13 == 7 ? 16 : 0,
+                                 .period = k % 13 == 7 ? 48 : 0,
+                                 .lse = k % 3 == 0,
+                                 .whole = k % 10 == 9,
+                                 .lq = (cf_layout)(k % 3),
+                                 .lkv = k > 27 ? CF_PLAIN : k % 6 == 5 ? CF_OFFSET : k % 6 == 3 ? CF_SWAP12 : CF_PLAIN,
+                                 .poison = masked && k < 37 ? k % 2 ? FAINT : HIDDEN : CLEAN});
+}
+
 static void prompts(cf_suite *s)
 {
-    static const struct {
-        uint32_t k, v;
-        int64_t d, e;
-    } heads[] = {
+    static const prompt_head heads[] = {
         {ENG_TYPE_F16, ENG_TYPE_F16, 64, 64},  {ENG_TYPE_F16, ENG_TYPE_F16, 128, 128}, {ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, 64, 64},
         {ENG_TYPE_F16, ENG_TYPE_F16, 72, 40},  {ENG_TYPE_BF16, ENG_TYPE_BF16, 64, 96}, {ENG_TYPE_F16, ENG_TYPE_Q8_0, 128, 128},
         {ENG_TYPE_F32, ENG_TYPE_F16, 128, 24},
     };
 
+    static const prompt_head wide[] = {
+        {ENG_TYPE_F16, ENG_TYPE_F16, 256, 256},  {ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, 256, 256},  {ENG_TYPE_F16, ENG_TYPE_F16, 192, 128},
+        {ENG_TYPE_F16, ENG_TYPE_BF16, 136, 144}, {ENG_TYPE_BF16, ENG_TYPE_F16, 96, 200},
+    };
+
     cf_thin(s, 2);
     for (int k = 0; k < 42; k++)
-        attend(s, (struct attention){.tk = heads[k % 7].k,
-                                     .tv = heads[k % 7].v,
-                                     .d = heads[k % 7].d,
-                                     .e = heads[k % 7].e,
-                                     .kvh = 1 + k % 2,
-                                     .group = 1 + k / 2 % 4,
-                                     .t = k % 5 == 0 ? 80 : 35,
-                                     .cells = k % 5 == 4 ? 300 : 90 + k,
-                                     .valid = k % 4 == 1 ? 85 : -1,
-                                     .window = k % 6 == 2 ? 20 : 0,
-                                     .softcap = k % 8 == 3 ? 10 : 0,
-                                     .bias = k % 8 == 5 ? 8 : 0,
-                                     .seqs = k % 9 == 4 ? 3 : 0,
-                                     .shared = k % 18 == 4,
-                                     .use_mask = k % 7 < 2 && k > 27,
-                                     .mask = k % 2 ? ENG_TYPE_F16 : ENG_TYPE_F32,
-                                     .sinks = k % 5 == 2,
-                                     .first = k % 11 == 6 ? 33 : 0,
-                                     .run = k % 13 == 7 ? 16 : 0,
-                                     .period = k % 13 == 7 ? 48 : 0,
-                                     .lse = k % 3 == 0,
-                                     .whole = k % 10 == 9,
-                                     .lq = (cf_layout)(k % 3),
-                                     .lkv = k > 27 ? CF_PLAIN : k % 6 == 5 ? CF_OFFSET : k % 6 == 3 ? CF_SWAP12 : CF_PLAIN,
-                                     .poison = k % 7 < 2 && k > 27 && k < 37 ? k % 2 ? FAINT : HIDDEN : CLEAN});
+        prompt(s, heads[k % 7], k);
+    for (int k = 0; k < 40; k++)
+        prompt(s, wide[(k + k / 5) % 5], k);
 }
 
 static void splits(cf_suite *s)

@@ -189,9 +189,11 @@ static int64_t kind_of(const attn *x, const cl_device *device)
     const int64_t d = cl_ne(x->in[K], 0), e = cl_ne(x->in[V], 0);
     if (device->vec)
         return x->tokens == 1 ? x->group : INT64_MAX;
-    if (d > 16 && e <= 128 && !x->in[TABLE] && x->tokens * x->group > 32) {
+    if (d > 16 && e <= 256 && !x->in[TABLE] && x->tokens * x->group > 32) {
         const bool halves = x->in[K]->type == ENG_TYPE_F16 || x->in[V]->type == ENG_TYPE_F16;
-        const bool eights = d <= 128 && d % 8 == 0 && e % 8 == 0 && (!halves || device->matrix_halves);
+        const bool eights = d <= 256 && d % 8 == 0 && e % 8 == 0 && (!halves || device->matrix_halves);
+        if (cl_max(d, e) > 128)
+            return eights ? CL_ATTENTION_MORE_EIGHTS : CL_ATTENTION_MORE;
         return eights ? CL_ATTENTION_EIGHTS : CL_ATTENTION_MANY;
     }
     return cl_max(d, e) > 256 ? CL_ATTENTION_WIDE : CL_ATTENTION_FEW;

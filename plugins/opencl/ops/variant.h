@@ -60,9 +60,16 @@ typedef struct cl_variant {
 /* n of a conversion (convert.c). */
 enum { CL_CONVERT_SAME = 1, CL_CONVERT_NUMBERS, CL_CONVERT_BLOCKS, CL_CONVERT_FLOATS, CL_CONVERT_GROUPED };
 
-/* n of attention on cards: what takes the time is reading K and V, or multiplying, of heads that a matrix unit takes (up to 128
- * channels, in eights) or others; or heads have many channels. */
-enum { CL_ATTENTION_FEW = 1, CL_ATTENTION_EIGHTS, CL_ATTENTION_MANY, CL_ATTENTION_WIDE };
+/* n of attention on cards: what takes the time is reading K and V, or multiplying, of heads of up to 128 channels or of more, which
+ * a matrix unit takes if they are eights; or heads have too many channels for these. */
+enum {
+    CL_ATTENTION_FEW = 1,
+    CL_ATTENTION_EIGHTS,
+    CL_ATTENTION_MANY,
+    CL_ATTENTION_MORE_EIGHTS,
+    CL_ATTENTION_MORE,
+    CL_ATTENTION_WIDE
+};
 
 /* Chunks of tokens on a processor (kernels/chunks.clh): from so many of a sequence on, of states of up to so many elements. */
 enum { CL_CHUNKS_FROM = 17, CL_CHUNKS_SIZE = 256 };

@@ -64,8 +64,8 @@
 #define DOT4_EXPERTS(n, how)                                                                                           \
     .fast = 1, .types = CL_BLOCKS, .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n " -DDOT4=" #how, .rows = 128
 #define ATTENTION .op = ENG_OP_ATTENTION, .file = "attention", .kernel = "attention", .parts = 1
-#define MATRIX_QUERIES(how)                                                                                            \
-    ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_EIGHTS, CL_ATTENTION_EIGHTS), .options = how, .rows = 64, .columns = 128
+#define MATRIX_QUERIES(kind, n, how)                                                                                   \
+    ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_##kind, CL_ATTENTION_##kind), .options = how, .rows = (n), .columns = 128
 #define DELTA_NET .op = ENG_OP_GATED_DELTA_NET, .file = "gated_delta_net", .kernel = "gated_delta_net"
 #define DELTA_CHUNKS .op = ENG_OP_GATED_DELTA_NET, .file = "delta_chunks", .kernel = "delta_chunks"
 #define SCAN .op = ENG_OP_SSM_SCAN, .file = "ssm_scan", .kernel = "ssm_scan"
@@ -186,13 +186,17 @@ static const cl_variant variants[] = {
     {"heads4", ATTENTION, VEC, COLUMNS(3, 4), .options = " -DHEADS=4 -DTURNS=1", .rows = 4, .columns = 64},
     {"heads8", ATTENTION, VEC, COLUMNS(5, 8), .options = " -DHEADS=4 -DTURNS=2", .rows = 8, .columns = 64},
     {"queries16", ATTENTION, VEC, COLUMNS(1, ALL), .rows = 16, .columns = 64},
-    {"mma64-fast", MMA, .fast = 1, MATRIX_QUERIES(" -DROUNDED")},
-    {"mma64", MMA, .types = CL_TYPE_BIT(ENG_TYPE_F16), MATRIX_QUERIES("")},
+    {"mma64-fast", MMA, .fast = 1, MATRIX_QUERIES(EIGHTS, 64, " -DROUNDED")},
+    {"mma64", MMA, .types = CL_TYPE_BIT(ENG_TYPE_F16), MATRIX_QUERIES(EIGHTS, 64, "")},
+    {"mma32-fast", MMA, .fast = 1, MATRIX_QUERIES(MORE_EIGHTS, 32, " -DROUNDED")},
+    {"mma32", MMA, .types = CL_TYPE_BIT(ENG_TYPE_F16), MATRIX_QUERIES(MORE_EIGHTS, 32, "")},
     {"lanes4", ATTENTION, SIMT(512), COLUMNS(CL_ATTENTION_FEW, CL_ATTENTION_FEW), .options = " -DLANES -DGROUP=512",
      .rows = 4, .columns = 128},
     {"lanes4", ATTENTION, SIMT(256), COLUMNS(CL_ATTENTION_FEW, CL_ATTENTION_FEW), .options = " -DLANES -DGROUP=256",
      .rows = 4, .columns = 128},
     {"tiles64", ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_EIGHTS, CL_ATTENTION_MANY), .options = " -DTILES", .rows = 64,
+     .columns = 128},
+    {"tiles32", ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_MORE_EIGHTS, CL_ATTENTION_MORE), .options = " -DTILES", .rows = 32,
      .columns = 128},
     {"queries4", ATTENTION, SIMT(64), COLUMNS(1, ALL), .rows = 4, .columns = 128},
 
