@@ -6,6 +6,7 @@ opencl_kernels = \
 	kernels/attention.cl \
 	kernels/attention.clh \
 	kernels/attention_blocks.clh \
+	kernels/attention_cells.clh \
 	kernels/attention_groups.clh \
 	kernels/attention_heads.clh \
 	kernels/attention_lanes.clh \

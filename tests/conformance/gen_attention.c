@@ -31,6 +31,7 @@ struct attention {
     enum { CLEAN, HIDDEN, FAINT, MASKED } poison; /* HIDDEN: only the first token may see a cell that is not a number;
                                              FAINT: odd tokens see it, with a weight that vanishes in f32;
                                              MASKED: what the mask has for it is no number for even tokens */
+    bool steep; /* blocks with a scale of f16: those of cells differ by up to 2^20 */
 };
 enum { POISONED = 5 }; /* cell */
 
@@ -54,6 +55,8 @@ static void name_of(const struct attention *x, char *text, size_t n)
         snprintf(text + strlen(text), n - strlen(text), " shared");
     if (x->poison)
         snprintf(text + strlen(text), n - strlen(text), x->poison == HIDDEN ? " poisoned" : x->poison == FAINT ? " faint" : " masked");
+    if (x->steep)
+        snprintf(text + strlen(text), n - strlen(text), " steep");
 }
 
 /* Cells of the longer cache up to the last one here. */
@@ -110,6 +113,28 @@ static void table(cf_case *c, const struct attention *x, int64_t per_seq)
         cf_set(t, i, cf_below(c, 6) ? (double)((i * 7 + 3) % n) : -1);
 }
 
+/* Gives all elements of a cell a value, or all its blocks, which begin with a scale of f16, that scale. */
+static void set_cell(cf_operand *o, int64_t row, int64_t elements, double value, uint16_t scale)
+{
+    const uint64_t bytes = ref_block_bytes(o->type);
+
+    if (o->type == ENG_TYPE_F32 || o->type == ENG_TYPE_F16 || o->type == ENG_TYPE_BF16)
+        for (int64_t i = 0; i < elements; i++)
+            cf_set(o, row * elements + i, value);
+    else if (o->bytes)
+        for (int64_t b = row * elements / 32; b < (row + 1) * elements / 32; b++)
+            memcpy(o->bytes + (uint64_t)b * bytes, &scale, sizeof scale);
+}
+
+static void steepen(const struct attention *x, cf_operand *k, cf_operand *v)
+{
+    for (int64_t i = 0; i < x->kvh * x->cells; i++) {
+        const uint16_t fraction = (uint16_t)(i * 131 % 1024 | (i % 3 ? 0 : 0x8000));
+        set_cell(k, i, x->d, 0.5, (uint16_t)((i % 5 + 5) << 10 | fraction));
+        set_cell(v, i, x->e, 0.5, (uint16_t)((i * 8 % 21 + 5) << 10 | fraction));
+    }
+}
+
 /* Zero times NaN would reach the tokens that do not see it, and must reach those that do. */
 static void poison(const struct attention *x, cf_operand *k, cf_operand *v, cf_operand *mask)
 {
@@ -119,10 +144,9 @@ static void poison(const struct attention *x, cf_operand *k, cf_operand *v, cf_o
         return;
     }
     for (int64_t h = 0; h < x->kvh; h++) {
-        for (int64_t i = 0; i < x->d && x->poison == HIDDEN; i++)
-            cf_set(k, (h * x->cells + POISONED) * x->d + i, NAN);
-        for (int64_t i = 0; i < x->e; i++)
-            cf_set(v, (h * x->cells + POISONED) * x->e + i, x->poison == HIDDEN ? INFINITY : NAN);
+        if (x->poison == HIDDEN)
+            set_cell(k, h * x->cells + POISONED, x->d, NAN, 0x7e00);
+        set_cell(v, h * x->cells + POISONED, x->e, x->poison == HIDDEN ? INFINITY : NAN, x->poison == HIDDEN ? 0x7c00 : 0x7e00);
     }
     for (int64_t t = x->poison == HIDDEN; t < x->t; t++)
         cf_set(mask, t * x->cells + POISONED, x->poison == FAINT && t % 2 ? -200 : -INFINITY);
@@ -157,6 +181,8 @@ static void attend(cf_suite *s, struct attention x)
     cf_operand *k = cf_in(c, K, "k", x.tk, ENG_USE_CACHE, x.lkv, CF_SHAPE(x.d, x.cells, x.kvh));
     cf_operand *v = cf_in(c, V, "v", x.tv, ENG_USE_CACHE, x.lkv, CF_SHAPE(x.e, x.cells, x.kvh));
     cf_fill(c, q, -2, 2);
+    if (x.steep)
+        steepen(&x, k, v);
     positions(c, &x, x.block ? per_seq * x.block : x.valid < 0 ? span_of(&x) : x.valid);
     if (x.seqs)
         sequences(c, &x);
@@ -391,9 +417,8 @@ typedef struct prompt_head {
     int64_t d, e;
 } prompt_head;
 
-static void prompt(cf_suite *s, prompt_head head, int k)
+static void prompt(cf_suite *s, prompt_head head, int k, bool masked, bool steep)
 {
-    const bool masked = head.k == ENG_TYPE_F16 && head.v == ENG_TYPE_F16 && head.d == head.e && k > 27;
     attend(s, (struct attention){.tk = head.k,
                                  .tv = head.v,
                                  .d = head.d,
@@ -418,7 +443,8 @@ static void prompt(cf_suite *s, prompt_head head, int k)
                                  .whole = k % 10 == 9,
                                  .lq = (cf_layout)(k % 3),
                                  .lkv = k > 27 ? CF_PLAIN : k % 6 == 5 ? CF_OFFSET : k % 6 == 3 ? CF_SWAP12 : CF_PLAIN,
-                                 .poison = masked && k < 37 ? k % 2 ? FAINT : HIDDEN : CLEAN});
+                                 .poison = masked && k < 37 ? k % 2 ? FAINT : HIDDEN : CLEAN,
+                                 .steep = steep});
 }
 
 static void prompts(cf_suite *s)
@@ -434,11 +460,18 @@ static void prompts(cf_suite *s)
         {ENG_TYPE_F16, ENG_TYPE_BF16, 136, 144}, {ENG_TYPE_BF16, ENG_TYPE_F16, 96, 200},
     };
 
+    static const prompt_head coded[] = {
+        {ENG_TYPE_Q8_0, ENG_TYPE_Q8_0, 64, 64},   {ENG_TYPE_Q4_0, ENG_TYPE_IQ4_NL, 128, 128}, {ENG_TYPE_IQ4_NL, ENG_TYPE_Q5_0, 64, 96},
+        {ENG_TYPE_Q5_0, ENG_TYPE_Q4_0, 256, 160},
+    };
+
     cf_thin(s, 2);
     for (int k = 0; k < 42; k++)
-        prompt(s, heads[k % 7], k);
+        prompt(s, heads[k % 7], k, k % 7 < 2 && k > 27, false);
     for (int k = 0; k < 40; k++)
-        prompt(s, wide[(k + k / 5) % 5], k);
+        prompt(s, wide[(k + k / 5) % 5], k, (k + k / 5) % 5 == 0 && k > 27, false);
+    for (int k = 28; k < 44; k++)
+        prompt(s, coded[k % 4], k, k < 36, k % 8 >= 4);
 }
 
 static void splits(cf_suite *s)

@@ -59,6 +59,7 @@ else
     right attention "k=q8_0 v=q4_0* d=64 * t=80*fast"
     right attention "d=128 * t=35*oned"
     right attention "k=f16 v=f16* d=256 *t=80" # halves of the channels
+    right attention "k=q4_0 v=iq4_nl* steep" # blocks, whose scales differ
     for kind in wmma wmma12 mfma dpas; do
         right mul_mat "a=f16 b=f32 *k=768*fast" "matrix=$kind-in-c" # tiles of 32 and of 128 columns
         right mul_mat "a=q8_0 *n=40*fast" "matrix=$kind-in-c"

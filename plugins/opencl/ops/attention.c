@@ -190,8 +190,7 @@ static int64_t kind_of(const attn *x, const cl_device *device)
     if (device->vec)
         return x->tokens == 1 ? x->group : INT64_MAX;
     if (d > 16 && e <= 256 && !x->in[TABLE] && x->tokens * x->group > 32) {
-        const bool halves = x->in[K]->type == ENG_TYPE_F16 || x->in[V]->type == ENG_TYPE_F16;
-        const bool eights = d <= 256 && d % 8 == 0 && e % 8 == 0 && (!halves || device->matrix_halves);
+        const bool eights = d <= 256 && d % 8 == 0 && e % 8 == 0 && device->matrix_halves;
         if (cl_max(d, e) > 128)
             return eights ? CL_ATTENTION_MORE_EIGHTS : CL_ATTENTION_MORE;
         return eights ? CL_ATTENTION_EIGHTS : CL_ATTENTION_MANY;
@@ -227,8 +226,8 @@ static int record(cl_recorder *r, const eng_node *node)
                          node->ip[ENG_ATTN_PERIOD], x.cells};
     if (x.in[TABLE])
         x.valid.limit = cl_min(INT32_MAX, cl_ne(x.in[TABLE], 0) * node->ip[ENG_ATTN_BLOCK]);
-    /* the table's types are of both: asked is the one that may be another than f16 */
-    const eng_tensor *other = x.in[x.in[K]->type == ENG_TYPE_F16 ? V : K];
+    /* the table's types are of both: asked is the one that may be another */
+    const eng_tensor *other = x.in[CL_ATTENTION_EXACT & CL_TYPE_BIT(x.in[K]->type) ? V : K];
     x.variant = cl_variant_find(r->device, node, other, kind_of(&x, r->device));
     choose_tiles(&x, r->device);
     int n = snprintf(x.options, sizeof x.options,

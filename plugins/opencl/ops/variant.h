@@ -71,6 +71,11 @@ enum {
     CL_ATTENTION_WIDE
 };
 
+/* Types of K and V that a matrix unit multiplies exactly (kernels/attention_matrix.clh): f16, and numbers that f16 has. */
+#define CL_ATTENTION_EXACT                                                                                             \
+    (CL_TYPE_BIT(ENG_TYPE_F16) | CL_TYPE_BIT(ENG_TYPE_Q4_0) | CL_TYPE_BIT(ENG_TYPE_Q5_0) | CL_TYPE_BIT(ENG_TYPE_Q8_0) | \
+     CL_TYPE_BIT(ENG_TYPE_IQ4_NL))
+
 /* Chunks of tokens on a processor (kernels/chunks.clh): from so many of a sequence on, of states of up to so many elements. */
 enum { CL_CHUNKS_FROM = 17, CL_CHUNKS_SIZE = 256 };
 
