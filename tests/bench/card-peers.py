@@ -65,8 +65,7 @@ def product(kind, n, m=4096, k=4096):
            lambda a, b: torch.nn.functional.linear(b, a), size * (m * k + n * k + n * m), 2 * m * k * n)
 
 
-def attention(tokens, cells):
-    heads, shared, d = 32, 8, 128
+def attention(tokens, cells, heads=32, shared=8, d=128):
     half = torch.float16
 
     def run(q, k, v):
@@ -110,6 +109,7 @@ def main():
             product(kind, n)
     attention(1, 8192)
     attention(512, 512)
+    attention(512, 512, 16, 2, 256)
     report("rms_norm f32 [4096,512]", lambda: (random(512, 4096), random(4096)),
            lambda x, w: torch.nn.functional.rms_norm(x, (4096,), w, 1e-5), 8 * 512 * 4096, 0)
     report("soft_max f32 [4096,512]", lambda: (random(512, 4096),), lambda x: x.softmax(-1), 8 * 512 * 4096, 0)
