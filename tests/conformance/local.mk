@@ -7,6 +7,8 @@ tests_conformance_libconformance_la_SOURCES = \
 	tests/conformance/suite.h \
 	tests/conformance/tolerances.h \
 	tests/conformance/case.c \
+	tests/conformance/attention.h \
+	tests/conformance/attention.c \
 	tests/conformance/run.c \
 	tests/conformance/execute.c \
 	tests/conformance/judge.c \
