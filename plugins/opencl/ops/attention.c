@@ -190,7 +190,9 @@ static int64_t kind_of(const attn *x, const cl_device *device)
     if (device->vec)
         return x->tokens == 1 ? x->group : INT64_MAX;
     if (d > 16 && e <= 256 && !x->in[TABLE] && x->tokens * x->group > 32) {
-        const bool eights = d <= 256 && d % 8 == 0 && e % 8 == 0 && device->matrix_halves;
+        const bool halves = x->in[K]->type == ENG_TYPE_F16 || x->in[V]->type == ENG_TYPE_F16 ||
+                            x->node->precision == ENG_PRECISION_EXACT;
+        const bool eights = d <= 256 && d % 8 == 0 && e % 8 == 0 && (!halves || device->matrix_halves);
         if (cl_max(d, e) > 128)
             return eights ? CL_ATTENTION_MORE_EIGHTS : CL_ATTENTION_MORE;
         return eights ? CL_ATTENTION_EIGHTS : CL_ATTENTION_MANY;

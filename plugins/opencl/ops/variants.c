@@ -65,7 +65,7 @@
     .fast = 1, .types = CL_BLOCKS, .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n " -DDOT4=" #how, .rows = 128
 #define ATTENTION .op = ENG_OP_ATTENTION, .file = "attention", .kernel = "attention", .parts = 1
 #define MATRIX_QUERIES(kind, n, how)                                                                                   \
-    ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_##kind, CL_ATTENTION_##kind), .options = how, .rows = (n), .columns = 128
+    ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_##kind, CL_ATTENTION_##kind), .options = " -DQT=" #n how, .rows = (n), .columns = 128
 #define DELTA_NET .op = ENG_OP_GATED_DELTA_NET, .file = "gated_delta_net", .kernel = "gated_delta_net"
 #define DELTA_CHUNKS .op = ENG_OP_GATED_DELTA_NET, .file = "delta_chunks", .kernel = "delta_chunks"
 #define SCAN .op = ENG_OP_SSM_SCAN, .file = "ssm_scan", .kernel = "ssm_scan"
@@ -194,10 +194,10 @@ static const cl_variant variants[] = {
      .rows = 4, .columns = 128},
     {"lanes4", ATTENTION, SIMT(256), COLUMNS(CL_ATTENTION_FEW, CL_ATTENTION_FEW), .options = " -DLANES -DGROUP=256",
      .rows = 4, .columns = 128},
-    {"tiles64", ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_EIGHTS, CL_ATTENTION_MANY), .options = " -DTILES", .rows = 64,
-     .columns = 128},
-    {"tiles32", ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_MORE_EIGHTS, CL_ATTENTION_MORE), .options = " -DTILES", .rows = 32,
-     .columns = 128},
+    {"tiles64", ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_EIGHTS, CL_ATTENTION_MANY), .options = " -DTILES -DQT=64",
+     .rows = 64, .columns = 128},
+    {"tiles32", ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_MORE_EIGHTS, CL_ATTENTION_MORE), .options = " -DTILES -DQT=32",
+     .rows = 32, .columns = 128},
     {"queries4", ATTENTION, SIMT(64), COLUMNS(1, ALL), .rows = 4, .columns = 128},
 
     /* n: tokens that a sequence has on average; 1 where a head has more than 256 keys.  rows: columns of a head's state;
