@@ -68,8 +68,10 @@ opencl_kernels = \
 	kernels/loops.cl \
 	kernels/matrix.cl \
 	kernels/matrix.clh \
+	kernels/matrix_exact.clh \
 	kernels/matrix_lanes.clh \
 	kernels/matrix_rows.clh \
+	kernels/matrix_stages.clh \
 	kernels/matrix_tile.clh \
 	kernels/mul_mat.cl \
 	kernels/mul_mat.clh \
@@ -108,6 +110,7 @@ opencl_kernels = \
 	kernels/set_rows.cl \
 	kernels/soft_max.cl \
 	kernels/sort.cl \
+	kernels/split.clh \
 	kernels/ssm_conv.cl \
 	kernels/ssm_scan.cl \
 	kernels/states.clh \

@@ -1,6 +1,6 @@
 /*
  * kernels/mul_mat_halves.cl - mul_mat (see mul_mat.cl) of many columns by a matrix unit: columns, and weights that are no
- * 16-bit numbers in whole chunks, are packed as such first, once for all tiles.
+ * 16-bit numbers in whole chunks, are packed as such first, once for all tiles; but blocks for exact tiles are not.
  */
 #include "halves.clh"
 #include "join.clh"
@@ -29,9 +29,9 @@ KERNEL(GROUP_OF(GROUP) WAVE_OF_KERNEL, mul_mat_tile, BUFFERS, halves)
     const long at = along(i, b_nb) + col * b_col;
     o += o_at + along(i, o_nb) + part * part_bytes + first * 4;
     const long from = part * units, to = min(from + units, (k + TILE_K - 1) / TILE_K);
-    tile(a + from * (2 * TILE_K), a_row, rows, b + at + from * (2 * TILE_K), b_col, 0, cols, max(to - from, 0L), stages, s);
+    tile(a, a_row, rows, b + at, b_col, 0, cols, from, max(from, to), k, stages, s);
 #if F16
-    __global const float *scale = (__global const float *)(b + scales) + (ulong)at / PACKED_BYTES(k);
+    __global const float *scale = (__global const float *)(b + scales) + (ulong)at / COLUMN_BYTES(k);
 #define SCALE(c) scale[c]
 #else
 #define SCALE(c) 1.0f

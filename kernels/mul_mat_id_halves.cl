@@ -1,6 +1,6 @@
 /*
  * kernels/mul_mat_id_halves.cl - mul_mat_id (see mul_mat_id.cl) of many tokens by a matrix unit: columns, and weights of those
- * experts that any token chose, are packed as 16-bit numbers first (halves.clh).
+ * experts that any token chose, are packed as 16-bit numbers first (halves.clh); but blocks for exact tiles are not.
  */
 #include "halves.clh"
 #include "experts_list.clh"
@@ -38,7 +38,7 @@ KERNEL(GROUP_OF(GROUP) WAVE_OF_KERNEL, mul_mat_id, HALVES_BUFFERS, halves)
     for (uint col = 0; col < n; col += TILE_N) {
         sums16 s[FRAGMENTS_N][FRAGMENTS_M];
         const uint cols = min((uint)TILE_N, n - col);
-        tile(w, w_row, rows, x, PACKED_BYTES(k), columns + col, cols, (k + TILE_K - 1) / TILE_K, stages, s);
+        tile(w, w_row, rows, x, COLUMN_BYTES(k), columns + col, cols, 0, (k + TILE_K - 1) / TILE_K, k, stages, s);
 #if F16
 #define SCALE(c) ((__global const float *)(x + scales))[columns[col + (c)]]
 #else

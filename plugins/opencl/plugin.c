@@ -69,7 +69,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "svm", "auto",
      "auto: scratch memory, inputs and outputs that the host uses, too, where a device has fine-grained shared virtual memory; off: never"},
     {sizeof(eng_plugin_option), 0, "matrix", "auto",
-     "matrix unit for products, of weights in lanes in precision exact, too: auto (tried when the device is opened), no, mma, wmma "
+     "matrix unit for products, but of f32 and f16 in precision exact, too: auto (tried when the device is opened), no, mma, wmma "
      "or dpas (NVIDIA's, AMD's or Intel's, not tried), in-c, wmma-in-c, wmma12-in-c, mfma-in-c or dpas-in-c (the instruction in C, for tests)"},
     {sizeof(eng_plugin_option), 0, "shuffle", "auto",
      "cards' lanes exchange registers: auto (tried when the device is opened), no, in-c (the instruction in C, for tests)"},

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The products that matrix units do (kernels/matrix_tile.clh, matrix_rows.clh, matrix_lanes.clh, attention_matrix.clh), or dot
+# The products that matrix units do (kernels/matrix_tile.clh, matrix_exact.clh, matrix_rows.clh, matrix_lanes.clh, attention_matrix.clh), or dot
 # products of bytes (kernels/units_bytes.clh), sums over lanes that exchange registers (kernels/across.clh), and products of bf16
 # on processors (kernels/bf16.clh), with the instruction in C: they run without a card, and are those that a card runs but for
 # this.  Skipped where there is no OpenCL device.  Some types; with the argument `all`, each of them, and the products of
@@ -34,9 +34,10 @@ if test "${1:-}" = all; then
     right attention " t=35 "
     right attention " t=80 "
     for kind in wmma wmma12 mfma dpas; do
-        right mul_mat "n=40*fast" "matrix=$kind-in-c"
+        right mul_mat "n=40" "matrix=$kind-in-c"
         right mul_mat "a=f16 *fast" "matrix=$kind-in-c"
         right mul_mat_id "fast" "matrix=$kind-in-c"
+        right mul_mat_id "plain" "matrix=$kind-in-c"
     done
     right mul_mat,mul_mat_id,rms_norm,soft_max,hadamard,gated_delta_net,ssm_scan,attention "" shuffle=in-c
     right mul_mat "n=40" dot4=in-c
@@ -45,7 +46,10 @@ else
     for type in f16 q8_0 q5_1; do
         right mul_mat "a=$type *n=40*fast"
     done
-    right mul_mat "a=q4_0 *n=40"
+    for type in q4_0 bf16 iq2_xs; do # exactly
+        right mul_mat "a=$type *n=40"
+    done
+    right mul_mat_id "a=iq4_nl *plain"
     for type in q4_K q8_0 mxfp4; do # weights in lanes, exactly
         right mul_mat "a=$type *matrix"
     done
@@ -62,7 +66,8 @@ else
     right attention "k=q4_0 v=iq4_nl* steep" # blocks, whose scales differ
     for kind in wmma wmma12 mfma dpas; do
         right mul_mat "a=f16 b=f32 *k=768*fast" "matrix=$kind-in-c" # tiles of 32 and of 128 columns
-        right mul_mat "a=q8_0 *n=40*fast" "matrix=$kind-in-c"
+        right mul_mat "a=q8_0 *n=40" "matrix=$kind-in-c"
+        right mul_mat "a=q2_K *n=40" "matrix=$kind-in-c" # exact alone
         right mul_mat_id "a=q4_K *fast" "matrix=$kind-in-c"
     done
     # sums over lanes that exchange registers

@@ -48,10 +48,17 @@ static int64_t lay_out(const cl_columns *b, int64_t row, bool together, int64_t 
     return columns;
 }
 
-cl_packed cl_pack_halves(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool together,
-                         int64_t *scales)
+/* Behind a column's planes, for weights with minima, a float for each 16 elements (kernels/halves.clh). */
+static int64_t halves_column_bytes(const cl_variant *v, uint32_t type, int64_t k)
 {
-    const int64_t row = cl_halves_bytes(b->k);
+    const int64_t row = cl_halves_bytes(k), sums = v->planes && CL_MINIMA & CL_TYPE_BIT(type) ? row / 32 * 4 : 0;
+    return cl_max(1, v->planes) * row + cl_ceil(sums, 16) * 16;
+}
+
+cl_packed cl_pack_halves(cl_recorder *r, const cl_variant *v, const char *options, uint32_t type, const cl_columns *b,
+                         bool together, int64_t *scales)
+{
+    const int64_t row = halves_column_bytes(v, type, b->k);
     cl_packed p;
     int64_t ext[4];
     const int64_t columns = lay_out(b, row, together, ext, &p);
@@ -104,8 +111,10 @@ void cl_pack_gathered(cl_recorder *r, const cl_variant *v, const char *options, 
     launch_planes_pack(r, v, options, b, ext, &p);
 }
 
-bool cl_has_halves(const eng_tensor *a)
+bool cl_has_halves(const cl_variant *v, const eng_tensor *a)
 {
+    if (v->planes && CL_BLOCKS & CL_TYPE_BIT(a->type))
+        return true;
     bool whole = (a->type == ENG_TYPE_F16 || a->type == ENG_TYPE_BF16) && !a->layout && cl_ne(a, 0) % CL_HALVES_K == 0;
     for (unsigned d = 1; d < a->rank; d++)
         whole = whole && a->nb[d] % 16 == 0;

@@ -180,9 +180,9 @@ static void launch_halves(cl_recorder *r, const cl_walk *part, const cl_variant 
     const cl_columns columns = columns_of(r, part);
     const int64_t m = part->ne[DIM_M];
     int64_t scales;
-    const cl_packed packed = cl_pack_halves(r, v, options, &columns, false, &scales);
+    const cl_packed packed = cl_pack_halves(r, v, options, a->type, &columns, false, &scales);
     const operand b = packed_operand(&packed), rows = in_place(part, 0, DIM_M);
-    if (cl_has_halves(a)) {
+    if (cl_has_halves(v, a)) {
         launch_parts(r, part, v, options, &rows, &b, CL_HALVES_K, scales);
         return;
     }
@@ -261,7 +261,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 
     cl_variant_options(r->device, v, a, b->type, options);
     if (v->planes || v->halves || v->parts || (v->packed && !v->several)) {
-        (v->planes ? launch_planes : v->halves ? launch_halves : v->packed ? launch_strips : launch_tiles)(r, part, v, options);
+        (v->halves ? launch_halves : v->planes ? launch_planes : v->packed ? launch_strips : launch_tiles)(r, part, v, options);
         return;
     }
     const cl_packed packed = v->packed ? pack(r, part, v, options) : (cl_packed){0};

@@ -162,12 +162,12 @@ static void launch_halves(cl_recorder *r, const cl_walk *part, const whole *x, c
     const int64_t k = cl_ne(x->a, 0), m = part->ne[DIM_M], u = cl_ne(x->o, 1), n = cl_ne(x->o, 2), all = part->ne[DIM_E];
     const int64_t row = cl_halves_bytes(k);
     const cl_columns columns = columns_of(r, x, (tokens){.n = n});
-    const bool in_place = cl_has_halves(x->a);
+    const bool in_place = cl_has_halves(v, x->a);
     const int64_t each = in_place ? all : cl_min(all, cl_max(1, CL_MOST_HALVES / cl_max(1, row * m)));
     const uint64_t list = list_of(r, all, u * n);
     const uint64_t weights = in_place ? 0 : cl_temporary(r, (uint64_t)(each * m * row));
     int64_t scales;
-    const cl_packed packed = cl_pack_halves(r, v, options, &columns, true, &scales);
+    const cl_packed packed = cl_pack_halves(r, v, options, x->a->type, &columns, true, &scales);
 
     launch_list(r, part, x, v, options, (tokens){.n = n}, list);
     for (int64_t from = 0; from < all; from += each) {

@@ -21,7 +21,7 @@ typedef struct cl_variant {
     uint32_t sorted : 1;   /* pairs of mul_mat_id are sorted by expert before                               */
     uint32_t parts : 1;    /* k may be cut among groups, whose sums mul_mat_join adds                       */
     uint32_t halves : 1;   /* columns, and weights unless they are such, are packed as 16-bit numbers before  */
-    uint32_t planes;       /* columns are packed in so many planes for a matrix unit before; 0: not  */
+    uint32_t planes;       /* columns are packed in so many planes for a matrix unit before, and blocks are not; 0: not  */
     uint16_t packed;       /* bytes that 32 elements of a column take, packed by mul_mat_pack before; 0: none is   */
     uint32_t layout;       /* EU_LANES: of matrices in lanes alone; 0: of all others                        */
     int64_t tall;          /* rows that a matrix has at least                                               */
@@ -111,17 +111,18 @@ typedef struct cl_packed {
 enum { CL_PACK_COLS = 12, CL_PACK_GROUPS = 32 };
 /* A launch that packs columns for a variant that wants them so (`packed`). */
 cl_packed cl_pack_columns(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b);
-/* The same as 16-bit numbers, for variants with `halves`, rows of so many elements: b->ext[0] that b->nb[0] is the stride of lie
+/* The same as 16-bit numbers, for variants with `halves` and a matrix of that type: b->ext[0] that b->nb[0] is the stride of lie
  * next to each other if `together`.  *scales: bytes from the first to what sums are multiplied by. */
 enum { CL_HALVES_K = 32, CL_MOST_HALVES = 64 << 20 };
-cl_packed cl_pack_halves(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool together,
-                         int64_t *scales);
+cl_packed cl_pack_halves(cl_recorder *r, const cl_variant *v, const char *options, uint32_t type, const cl_columns *b,
+                         bool together, int64_t *scales);
+/* A row of so many elements, packed. */
 static inline int64_t cl_halves_bytes(int64_t k)
 {
     return (k > CL_HALVES_K ? (k + CL_HALVES_K - 1) / CL_HALVES_K : 1) * CL_HALVES_K * 2;
 }
-/* Rows of 16-bit numbers that are taken from where they are. */
-bool cl_has_halves(const eng_tensor *a);
+/* Rows that are taken from where they are. */
+bool cl_has_halves(const cl_variant *v, const eng_tensor *a);
 /* The same in planes for kernels/matrix_lanes.clh, v->columns at a time, `col` bytes each, in temporary memory `at`; `minima`: with
  * their sums.  Bytes that a column of them takes. */
 cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at);

@@ -55,6 +55,12 @@
 #define MATRIX_EXPERTS(n)                                                                                              \
     .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_halves", .fast = 1, .halves = 1, .types = ~CL_TYPE_BIT(ENG_TYPE_F32), \
     .kernel = "mul_mat_id", .options = " -DTILE_N=" #n, .rows = 128
+/* The same exactly. */
+#define EXACT                                                                                                          \
+    .halves = 1, .planes = 3, .types = ~(CL_TYPE_BIT(ENG_TYPE_F32) | CL_TYPE_BIT(ENG_TYPE_F16)), .options = " -DPLANES=3", \
+    .rows = 128, .columns = 64
+#define EXACT_TILES .op = ENG_OP_MUL_MAT, .file = "mul_mat_halves", .kernel = "mul_mat_tile", COLUMNS(33, ALL), EXACT
+#define EXACT_EXPERTS .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_halves", .kernel = "mul_mat_id", COLUMNS(9, ALL), EXACT
 #define PAIRS .kernel = "mul_mat_id_rows", .options = " -DCOLS=1", .rows = 4, .columns = 1
 #define TEAM_PAIRS                                                                                                     \
     .kernel = "mul_mat_id_rows", .types = CL_TABLES, .options = " -DTEAMS=4 -DDOT_ROWS=4 -DCOLS=1", .rows = 16, .columns = 1
@@ -91,7 +97,7 @@ enum { MANY_EXPERT_COLUMNS = 193 };
 /*
  * Of the same op and family the first that suits is taken.  Columns of mul_mat_id are tokens up to 8, then how many an
  * expert has if they are dealt out evenly.  Kernels: processors - columns.clh, strips.clh and planes.clh; cards - lanes_dot.clh,
- * tile.clh and, with a matrix unit, matrix_tile.clh, or, of weights in lanes, matrix_rows.clh and matrix_lanes.clh.
+ * tile.clh and, with a matrix unit, matrix_tile.clh and matrix_exact.clh, or, of weights in lanes, matrix_rows.clh and matrix_lanes.clh.
  */
 static const cl_variant variants[] = {
     {"plane", VEC, .fast = 1, ONE_COLUMN, PLANES(1, " -DDIRECT=1", 48)},
@@ -140,6 +146,8 @@ static const cl_variant variants[] = {
     {"wmma32", WMMA, SIMT(128), COLUMNS(17, 32), .rows = 128, MATRIX_TILES(32)},
     {"wmma64", WMMA, SIMT(128), COLUMNS(33, 64), .rows = 128, MATRIX_TILES(64)},
     {"wmma128", WMMA, SIMT(256), COLUMNS(65, ALL), .rows = 128, MATRIX_TILES(128)},
+    {"mma-exact64", MMA, SIMT(128), EXACT_TILES},
+    {"wmma-exact64", WMMA, SIMT(128), EXACT_TILES},
     WIDTHS("dot4-", MUL_MAT, CL_CAP_DOT4, DOT4_TILES, 1),
     WIDTHS("dot4-c", MUL_MAT, CL_CAP_DOT4_IN_C, DOT4_TILES, 2),
     {"teams8", TEAMS(2, 8), COLUMNS(9, 32)},
@@ -172,6 +180,8 @@ static const cl_variant variants[] = {
     {"mma64", MMA, SIMT(128), COLUMNS(33, ALL), MATRIX_EXPERTS(64)},
     {"wmma32", WMMA, SIMT(128), COLUMNS(9, 32), MATRIX_EXPERTS(32)},
     {"wmma64", WMMA, SIMT(128), COLUMNS(33, ALL), MATRIX_EXPERTS(64)},
+    {"mma-exact64", MMA, SIMT(128), EXACT_EXPERTS},
+    {"wmma-exact64", WMMA, SIMT(128), EXACT_EXPERTS},
     WIDTHS("dot4-", MUL_MAT_ID, CL_CAP_DOT4, DOT4_EXPERTS, 1),
     WIDTHS("dot4-c", MUL_MAT_ID, CL_CAP_DOT4_IN_C, DOT4_EXPERTS, 2),
     {"tile32", MUL_MAT_ID, SIMT(256), COLUMNS(9, 32), EXPERTS(32)},
