@@ -360,6 +360,15 @@ static bool run_cases(eng_context *context, const arguments *a, bench_device *de
     return failed == 0;
 }
 
+/* Is a device named, by the command line or by a case?  What does not open has been complained of then. */
+static bool names_devices(const arguments *a)
+{
+    bool named = a->n_names > 0;
+    for (uint32_t i = 0; i < a->cases.n; i++)
+        named |= *a->cases.at[i].device != 0;
+    return named;
+}
+
 static int run_all(eng_context *context, const arguments *a)
 {
     bench_results results = {0};
@@ -367,7 +376,7 @@ static int run_all(eng_context *context, const arguments *a)
     bench_device *devices = open_devices(context, a, &n);
     int code = 1;
     if (!devices || n == 0) {
-        if (a->n_names == 0)
+        if (!names_devices(a))
             fprintf(stderr, BENCH_PROGRAM ": no usable device; engine-probe --plugins says why\n");
     } else if (a->model.file) {
         code = bench_model(context, devices, n, &a->model, a->json);

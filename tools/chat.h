@@ -108,7 +108,8 @@ int chat_restart(chat *c);
 
 /* -- files (chat_files.c) ----------------------------------------------------------------- */
 
-int chat_save(chat *c, const char *path);
+/* *held: there is a FILE.state, too. */
+int chat_save(chat *c, const char *path, bool *held);
 int chat_load(chat *c, const char *path);
 
 /* -- the screen (chat_screen.c) ------------------------------------------------------------ */

@@ -68,9 +68,12 @@ static int do_save(chat *c, const char *rest, char **ask)
     (void)ask;
     if (!*rest)
         return no_file(c, "/save");
-    int status = chat_save(c, rest);
-    if (!status)
+    bool held;
+    int status = chat_save(c, rest, &held);
+    if (!status && held)
         chat_note(c, "(saved: %s, and %s.state with what the model holds)", rest, rest);
+    else if (!status)
+        chat_note(c, "(saved: %s; the model holds nothing of it)", rest);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "chat.h"
 
@@ -20,44 +21,60 @@ static char *joined(const char *path, const char *end)
     return eu_text_take(&t);
 }
 
-/* Aside and renamed. */
-static int write_json(const json_t *all, const char *path)
+static int cannot_write(const char *path)
 {
-    char *aside = joined(path, ".new");
-    if (!aside)
-        return eng_fail_code(EU_NO_MEMORY("the name of a file"));
-    int status = ENG_OK;
-    if (json_dump_file(all, aside, JSON_INDENT(2)) || rename(aside, path)) {
-        status = eng_fail(ENG_ERR_IO, "%s cannot be written" ENG_CAUSE "%s", path, strerror(errno));
-        remove(aside);
-    }
-    free(aside);
-    return status;
+    return eng_fail(ENG_ERR_IO, "%s cannot be written" ENG_CAUSE "%s", path, strerror(errno));
 }
 
-int chat_save(chat *c, const char *path)
+/* What a save puts aside, and takes the names of what was there when all of it is written. */
+typedef struct saved {
+    char *json, *state, *new_json, *new_state;
+} saved;
+
+static bool name(saved *s, const char *path)
 {
-    char *state = joined(path, ".state");
+    s->json = joined(path, "");
+    s->state = joined(path, ".state");
+    s->new_json = joined(path, ".new");
+    s->new_state = joined(path, ".state.new");
+    return s->json && s->state && s->new_json && s->new_state;
+}
+
+/* No state is there while messages change: at no time is one that belongs to others. */
+static int take_names(const saved *s, bool held)
+{
+    if (unlink(s->state) && errno != ENOENT)
+        return cannot_write(s->state);
+    if (rename(s->new_json, s->json))
+        return cannot_write(s->json);
+    return held && rename(s->new_state, s->state) ? cannot_write(s->state) : ENG_OK;
+}
+
+int chat_save(chat *c, const char *path, bool *held)
+{
+    saved s = {0};
     json_t *all = json_pack("{s:s, s:O}", "format", FORMAT, "messages", c->messages);
-    if (!state || !all) {
-        free(state);
-        json_decref(all);
-        return eng_fail_code(EU_NO_MEMORY("the conversation"));
-    }
-    int status = ENG_OK;
-    bool held = c->text.n && c->held;
-    if (held)
+    int status = name(&s, path) && all ? ENG_OK : eng_fail_code(EU_NO_MEMORY("the conversation"));
+    *held = c->text.n && c->held;
+    if (!status && *held)
         status = chat_catch_up(c);
-    if (!status && held)
-        status = eng_lm_sequence_save(c->r->context, 0, state);
-    else
-        remove(state); /* of a conversation that was here before */
-    json_t *text = held ? json_stringn(c->text.at, c->text.n) : NULL; /* NULL, too: bytes that JSON cannot have */
+    if (!status && *held)
+        status = eng_lm_sequence_save(c->r->context, 0, s.new_state);
+    json_t *text = !status && *held ? json_stringn(c->text.at, c->text.n) : NULL; /* NULL, too: bytes that JSON cannot have */
     if (text)
         json_object_set_new(all, "text", text);
+    if (!status && json_dump_file(all, s.new_json, JSON_INDENT(2)))
+        status = cannot_write(path);
     if (!status)
-        status = write_json(all, path);
-    free(state);
+        status = take_names(&s, *held);
+    if (status && s.new_state)
+        unlink(s.new_state); /* never a folder, which is somebody else's */
+    if (status && s.new_json)
+        unlink(s.new_json);
+    free(s.json);
+    free(s.state);
+    free(s.new_json);
+    free(s.new_state);
     json_decref(all);
     return status;
 }

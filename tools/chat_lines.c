@@ -141,8 +141,13 @@ static int answer(chat *c, const request *q, chat_answer *a)
     if (!status && r->n_prompt > c->p.n_cells)
         status = eng_fail(ENG_ERR_STATE, "the request" ENG_CAUSE "it has %zu tokens, the context holds %u" ENG_ADVICE
                           "make it larger (-c) or shorten the request", r->n_prompt, c->p.n_cells);
+    if (status)
+        return status;
+    const long usual = r->o.n_predict;
     r->o.n_predict = q->n_predict;
-    return status ? status : chat_generate(c, &q->how, a);
+    status = chat_generate(c, &q->how, a);
+    r->o.n_predict = usual; /* what requests have that say nothing */
+    return status;
 }
 
 static const char *stop_word(const char *stopped)

@@ -23,17 +23,23 @@ static void catch_interrupts(void)
 static int ask(chat *c, const char *text, size_t n)
 {
     chat_answer a = {0};
-    json_t *m = chat_message("user", text, n);
-    if (!m || json_array_append_new(c->messages, m))
+    json_t *before_it = json_copy(c->messages), *m = chat_message("user", text, n);
+    if (!before_it || !m || json_array_append_new(c->messages, m)) {
+        json_decref(before_it);
         return eng_fail_code(EU_NO_MEMORY("the messages"));
+    }
     uint64_t before = 0, after = 0;
     eng_lm_stats s = {.size = sizeof s};
     if (eng_lm_context_get_stats(c->r->context, &s) == ENG_OK)
         before = s.tokens_dropped;
     int status = chat_turn(c, &a);
     bool none = status || !a.report.stopped;
-    if (none)
-        json_array_remove(c->messages, json_array_size(c->messages) - 1);
+    if (none) { /* the oldest question may have been forgotten for it */
+        json_decref(c->messages);
+        c->messages = before_it;
+    } else {
+        json_decref(before_it);
+    }
     if (ferror(stdout))
         return status;
     if (!none) {

@@ -70,6 +70,7 @@ typedef struct options {
     uint32_t compilers;  /* processes that compile beside this one, at most         */
     bool list_devices;
     uint32_t last_layers; /* on accelerators; 0: all                            */
+    bool no_layers;      /* on accelerators: the device is cpu                  */
     bool escape;         /* \n and the like in -p                              */
     int32_t rotate_kv;   /* ENG_LM_ROTATE_*, or 0                               */
     long fit_reserve;    /* MiB of each device; -1: the rule                    */

@@ -178,6 +178,16 @@ static const char *device_options_fault(const options *o)
     return o->device ? device_fault(o->device) : NULL;
 }
 
+static const char *layers_fault(options *o)
+{
+    if (!o->no_layers)
+        return NULL;
+    if (o->device && strcmp(o->device, "cpu") != 0)
+        return "-ngl 0: no layer on accelerators is the device cpu: leave out -ngl or -d";
+    o->device = "cpu";
+    return NULL;
+}
+
 /* Of a run, text or conversation. */
 static const char *run_fault(const options *o)
 {
@@ -200,6 +210,8 @@ int options_check(options *o)
         what = o->compile ? compile_fault(o) : run_fault(o);
     if (!what)
         what = draft_fault(o);
+    if (!what)
+        what = layers_fault(o);
     if (!what)
         what = device_options_fault(o);
     if (options_plan_only(o) && o->json)

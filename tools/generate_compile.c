@@ -152,12 +152,14 @@ static const char *cache_option(eng_context *engine)
 static char *known_path(const run *r, const char *device)
 {
     eu_text all = {0}, path = {0};
-    if (describe(r, device, &all) && eu_cache_path(cache_option(r->engine), "engine-generate", &path) && eu_make_folder(path.at))
+    char *known = NULL;
+    if (describe(r, device, &all) && eu_cache_path(cache_option(r->engine), "engine-generate", &path) && eu_make_folder(path.at)) {
         eu_text_format(&path, "/compiled-%016" PRIx64, hash_of(all.at));
-    else
-        eu_text_free(&path);
+        known = eu_text_take(&path);
+    }
+    eu_text_free(&path);
     eu_text_free(&all);
-    return eu_text_take(&path);
+    return known;
 }
 
 /* -- the processes ------------------------------------------------------------------------- */

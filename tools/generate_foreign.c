@@ -88,15 +88,11 @@ static int keep_experts(options *o, const char *flag, const char *value)
 
 static int take_layers(options *o, const char *flag, const char *value)
 {
-    unsigned long layers;
-    if (strcmp(value, "auto") == 0 || strcmp(value, "all") == 0 || strcmp(value, "-1") == 0)
-        return -1; /* as it is without */
-    if (!whole(value, 1000000, &layers))
+    unsigned long layers = 0;
+    const bool all = strcmp(value, "auto") == 0 || strcmp(value, "all") == 0 || strcmp(value, "-1") == 0;
+    if (!all && !whole(value, 1000000, &layers))
         return refuse(flag, "a number of layers is needed");
-    if (layers == 0 && o->device)
-        return refuse(flag, "no layer on accelerators is the device cpu: leave out -ngl or -d");
-    if (layers == 0)
-        o->device = "cpu";
+    o->no_layers = !all && layers == 0;
     o->last_layers = (uint32_t)layers;
     return -1;
 }

@@ -78,10 +78,14 @@ int run_open_context(run *r, uint64_t n_cells)
 {
     eng_lm_context_params params = run_context_params(r, r->model, n_cells);
     int status = eng_lm_context_create(r->model, &params, &r->context);
-    if (status && params.kept_bytes) { /* too few for a state, or more than there is room for */
-        params.kept_bytes = 0;
-        status = eng_lm_context_create(r->model, &params, &r->context);
-    }
+    if (!status || !params.kept_bytes || r->o.cache_ram_given)
+        return status;
+    char why[512]; /* too few for a state, or more than there is room for */
+    eu_copy(why, sizeof why, eng_last_error());
+    params.kept_bytes = 0;
+    status = eng_lm_context_create(r->model, &params, &r->context);
+    if (!status)
+        fprintf(stderr, "engine-generate: note: nothing is kept of earlier texts (--cache-ram): %s\n", why);
     return status;
 }
 

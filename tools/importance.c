@@ -188,7 +188,7 @@ int importance_find(const importance *m, const char *name, int64_t columns, int6
                     int64_t *sets)
 {
     *values = NULL;
-    for (uint32_t i = 0; i < m->n; i++) {
+    for (uint32_t i = 0; i < m->n && columns > 0; i++) {
         const entry *e = &m->entries[i];
         if (strcmp(e->name, name) != 0)
             continue;

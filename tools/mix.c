@@ -238,7 +238,8 @@ void mix_look(const eng_gguf *gguf, bool importance, mix_model *model)
         eng_gguf_text(gguf, "general.architecture", 0, &text) == ENG_OK)
         snprintf(arch, sizeof arch, "%.*s", (int)(text.length < 64 ? text.length : 64), text.data);
     const int64_t heads = number(gguf, arch, "attention.head_count", 1);
-    model->heads_per_kv = heads / number(gguf, arch, "attention.head_count_kv", heads);
+    const int64_t kv_heads = number(gguf, arch, "attention.head_count_kv", heads);
+    model->heads_per_kv = heads > 0 && kv_heads > 0 ? heads / kv_heads : 1;
     model->experts = number(gguf, arch, "expert_count", 0);
     for (uint32_t i = 0; i < eng_gguf_tensor_count(gguf); i++)
         model->tied &= strcmp(eng_gguf_tensor_get(gguf, i)->name, "output.weight") != 0;

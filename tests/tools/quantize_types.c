@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "quantize.h"
@@ -222,8 +223,44 @@ START_TEST(plain_types)
 }
 END_TEST
 
+/* Numbers of heads whose quotient no machine has, and a matrix without columns for which there is importance. */
+START_TEST(no_quotients)
+{
+    static const float one[64] = {1};
+    const int64_t ne[] = {64, 1}, none[] = {0, 4}, sums[] = {0, 1}, counts[] = {1, 1};
+    eng_gguf_writer *w;
+
+    setenv("ENGINE_PLUGINS", "cpu", 1); /* an OpenCL that has a handler for such signals would hide it */
+    ck_assert_int_eq(eng_gguf_writer_create(&w), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_text(w, "general.architecture", "llama"), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_integer(w, "llama.attention.head_count", ENG_GGUF_I64, INT64_MIN), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_integer(w, "llama.attention.head_count_kv", ENG_GGUF_I64, -1), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_tensor(w, "a.weight", ENG_TYPE_F32, ne, 2, one), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_save(w, OUT), ENG_OK);
+    eng_gguf_writer_destroy(w);
+    runs(run("engine-quantize --force %s %s q4_K_S", OUT, OTHER), 0);
+
+    ck_assert_int_eq(eng_gguf_writer_create(&w), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_text(w, "general.architecture", "llama"), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_tensor(w, "a.weight", ENG_TYPE_F32, none, 2, one), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_save(w, OUT), ENG_OK);
+    eng_gguf_writer_destroy(w);
+    ck_assert_int_eq(eng_gguf_writer_create(&w), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_text(w, "general.type", "imatrix"), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_tensor(w, "a.weight.in_sum2", ENG_TYPE_F32, sums, 2, one), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_tensor(w, "a.weight.counts", ENG_TYPE_F32, counts, 2, one), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_save(w, OTHER), ENG_OK);
+    eng_gguf_writer_destroy(w);
+    ck_assert_int_ge(run("engine-quantize -i %s -T a=iq2_xxs %s none.gguf q4_K", OTHER, OUT), 0);
+    unsetenv("ENGINE_PLUGINS");
+    remove("none.gguf");
+    clean();
+}
+END_TEST
+
 void quantize_types(TCase *all)
 {
+    tcase_add_test(all, no_quotients);
     tcase_add_test(all, hashes_of_nothing);
     tcase_add_test(all, blocks);
     tcase_add_test(all, patterns);

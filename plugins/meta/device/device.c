@@ -228,9 +228,12 @@ int meta_device_info(eng_device_state *device, eng_device_info *info)
 static void rank_stats(eng_device_state *device, uint32_t r, eng_device_stats *s)
 {
     const meta_rank *rank = &device->ranks[r];
+    eng_device_stats own = {.size = sizeof own};
 
     memset(s, 0, sizeof *s);
     s->size = sizeof *s;
+    if (rank->child.calls->stats(rank->child.state, &own) == ENG_OK)
+        s->compiled = own.compiled;
     s->bytes_weights = rank->bytes[META_BYTES_WEIGHTS];
     s->bytes_replicated = rank->replicated;
     s->bytes_cache = rank->bytes[META_BYTES_CACHE];
