@@ -195,7 +195,8 @@ enum {
 enum {
     ENG_LM_FULL_REFUSE = 0, /* it fails and changes nothing                     */
     ENG_LM_FULL_DROP = 1    /* the oldest tokens of the batch's sequences go, of the longest first, but for n_keep and
-                               those shared with other sequences: as by eng_lm_sequence_drop, as few as will do */
+                               those shared with other sequences: as by eng_lm_sequence_drop, as few as will do.
+                               Models whose indexer chooses tokens in pools refuse as without it */
 };
 ENG_API void eng_lm_context_defaults(eng_lm_context_params *params);
 /* The same, for a struct of so many bytes: what this header's eng_lm_context_defaults calls, since the function of that
@@ -375,7 +376,8 @@ ENG_API int eng_lm_sequence_truncate(eng_lm_context *context, uint32_t sequence,
 /* Gives up n tokens from number `first` on, but not the last one: attention no longer sees them.  The others stay as
  * they are, at their positions, and so do recurrent states: nothing is run again.  What was run behind them has seen
  * them, so this is not what the text without them gives.  Rollback then reaches back to where they were, of recurrent
- * models not further.  ENG_ERR_STATE for tokens that are shared with another sequence, or have such behind them. */
+ * models not further.  ENG_ERR_STATE for tokens that are shared with another sequence, or have such behind them;
+ * ENG_ERR_UNSUPPORTED for models whose indexer chooses tokens in pools (glm5next, qwen4exp), which have no gaps. */
 ENG_API int eng_lm_sequence_drop(eng_lm_context *context, uint32_t sequence, int64_t first, int64_t n);
 /* Makes `to` hold what `from` holds (a fork).  They share cells and states, and what each
  * adds is its own: nothing is copied, neither now nor when they part, and no cell is taken.

@@ -5,7 +5,7 @@
  *
  * Numerator and denominator of that mean are sums over as many tokens up to one of them, which a convolution with as
  * many taps gives: every token's row of the cache has such a mean, and that of a pool's last token is the pool's key.
- * Sequences have no gaps, since the convolution's window is a state; so the last tokens of a sequence's pools, sorted
+ * Sequences have no gaps, since the convolution's window is a state, and eng_lm_sequence_drop refuses; so the last tokens of a sequence's pools, sorted
  * by their positions, are its pools in order.
  */
 #include "config.h"

@@ -89,10 +89,11 @@ static bool text_item(const tpl_value *of, int64_t i, tpl_value *result)
 /* What Python finds by []. */
 static bool found_item(tpl_run *r, const tpl_value *of, const tpl_value *index, bool *found, tpl_value *result)
 {
-    bool good = true;
+    bool good = true, hashable;
     *found = false;
     if (of->kind == TPL_DICT) {
-        const tpl_value *value = tpl_hashable(index) ? tpl_dict_find(r, of->dict, index, &good) : NULL;
+        good = tpl_hashable(r, index, &hashable);
+        const tpl_value *value = good && hashable ? tpl_dict_find(r, of->dict, index, &good) : NULL;
         *found = value != NULL;
         if (value)
             *result = *value;

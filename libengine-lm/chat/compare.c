@@ -7,17 +7,10 @@
 
 size_t tpl_find(const tpl_string *whole, const tpl_string *part, size_t from)
 {
-    if (part->n == 0)
-        return from <= whole->n ? from : SIZE_MAX;
-    for (size_t i = from; part->n <= whole->n && i <= whole->n - part->n; i++) {
-        const char *next = memchr(whole->at + i, part->at[0], whole->n - part->n - i + 1);
-        if (!next)
-            return SIZE_MAX;
-        i = (size_t)(next - whole->at);
-        if (memcmp(next, part->at, part->n) == 0)
-            return i;
-    }
-    return SIZE_MAX;
+    if (part->n == 0 || from >= whole->n)
+        return part->n == 0 && from <= whole->n ? from : SIZE_MAX;
+    const char *found = memmem(whole->at + from, whole->n - from, part->at, part->n);
+    return found ? (size_t)(found - whole->at) : SIZE_MAX;
 }
 
 /* -- equal ------------------------------------------------------------------------------- */
@@ -132,13 +125,30 @@ bool tpl_order(tpl_run *r, const tpl_value *a, const tpl_value *b, const char *s
 
 /* -- keys, membership -------------------------------------------------------------------------- */
 
-bool tpl_hashable(const tpl_value *v)
+bool tpl_hashable(tpl_run *r, const tpl_value *v, bool *hashable)
 {
-    if (v->kind == TPL_TUPLE)
-        for (size_t i = 0; i < v->list->n; i++)
-            if (!tpl_hashable(&v->list->at[i]))
-                return false;
-    return v->kind != TPL_LIST && v->kind != TPL_DICT;
+    *hashable = v->kind != TPL_LIST && v->kind != TPL_DICT;
+    if (v->kind != TPL_TUPLE)
+        return true;
+    if (!tpl_step(r, v->list->n) || !tpl_deeper(r))
+        return false;
+    bool good = true;
+    for (size_t i = 0; i < v->list->n && *hashable && good; i++)
+        good = tpl_hashable(r, &v->list->at[i], hashable);
+    r->depth--;
+    return good;
+}
+
+static bool need_hashable(tpl_run *r, const tpl_value *v)
+{
+    bool hashable;
+    return tpl_hashable(r, v, &hashable) && (hashable || tpl_fail(r, "unhashable type: '%s'", tpl_type(v)));
+}
+
+tpl_value *tpl_dict_get(tpl_run *r, const tpl_dict *d, const tpl_value *key, bool *ok)
+{
+    *ok = need_hashable(r, key);
+    return *ok ? tpl_dict_find(r, d, key, ok) : NULL;
 }
 
 tpl_value *tpl_dict_name(const tpl_dict *d, const char *name, size_t n)
@@ -171,9 +181,7 @@ tpl_value *tpl_dict_find(tpl_run *r, const tpl_dict *d, const tpl_value *key, bo
 bool tpl_dict_set(tpl_run *r, tpl_dict *d, tpl_value key, tpl_value value)
 {
     bool ok;
-    if (!tpl_hashable(&key))
-        return tpl_fail(r, "unhashable type: '%s'", tpl_type(&key));
-    tpl_value *old = tpl_dict_find(r, d, &key, &ok);
+    tpl_value *old = tpl_dict_get(r, d, &key, &ok);
     if (old)
         *old = value;
     return ok && (old || tpl_dict_append(r, d, key, value));
@@ -199,9 +207,7 @@ bool tpl_in(tpl_run *r, const tpl_value *part, const tpl_value *whole, bool *in)
         return tpl_step(r, whole->s.n / 16);
     }
     if (whole->kind == TPL_DICT) {
-        if (!tpl_hashable(part))
-            return tpl_fail(r, "unhashable type: '%s'", tpl_type(part));
-        *in = tpl_dict_find(r, whole->dict, part, &ok) != NULL;
+        *in = tpl_dict_get(r, whole->dict, part, &ok) != NULL;
         return ok;
     }
     if (!tpl_iterable(whole))

@@ -402,7 +402,9 @@ static tpl_node *parse_concat(tpl_parser *p)
     while (tpl_skip_op(p, "~"))
         if (!tpl_nodes_add(p, &n->list, parse_product(p)))
             return NULL;
-    return finish(p, n);
+    tpl_node *whole = finish(p, n);
+    n->a = NULL; /* or whoever walks it would see the first one twice, and what is in it four times */
+    return whole;
 }
 
 static tpl_node *parse_sum(tpl_parser *p)

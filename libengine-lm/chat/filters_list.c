@@ -225,7 +225,7 @@ static bool unique(tpl_run *r, tpl_value *v, tpl_value *result)
         !tpl_list_new(r, TPL_ITERATOR, 0, result))
         return false;
     for (size_t i = 0; i < n && ok; i++) {
-        if (tpl_hashable(&pairs[i].key) && tpl_dict_find(r, seen.dict, &pairs[i].key, &ok))
+        if (tpl_dict_get(r, seen.dict, &pairs[i].key, &ok))
             continue;
         ok = ok && tpl_dict_set(r, seen.dict, pairs[i].key, tpl_none()) && tpl_list_add(r, result, pairs[i].value);
     }

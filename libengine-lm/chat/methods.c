@@ -15,9 +15,7 @@ struct tpl_method {
 static bool get(tpl_run *r, tpl_value *v, tpl_value *result)
 {
     bool ok;
-    if (!tpl_hashable(&v[1]))
-        return tpl_fail(r, "unhashable type: '%s'", tpl_type(&v[1]));
-    const tpl_value *value = tpl_dict_find(r, v[0].dict, &v[1], &ok);
+    const tpl_value *value = tpl_dict_get(r, v[0].dict, &v[1], &ok);
     *result = value ? *value : v[2].kind == TPL_MISSING ? tpl_none() : v[2];
     return ok;
 }

@@ -29,7 +29,9 @@ bool tpl_in(tpl_run *r, const tpl_value *part, const tpl_value *whole, bool *in)
 tpl_value *tpl_dict_find(tpl_run *r, const tpl_dict *d, const tpl_value *key, bool *ok);
 tpl_value *tpl_dict_name(const tpl_dict *d, const char *name, size_t n);
 bool tpl_dict_set(tpl_run *r, tpl_dict *d, tpl_value key, tpl_value value);
-bool tpl_hashable(const tpl_value *v);
+bool tpl_hashable(tpl_run *r, const tpl_value *v, bool *hashable);
+/* tpl_dict_find, and it fails for what is no key. */
+tpl_value *tpl_dict_get(tpl_run *r, const tpl_dict *d, const tpl_value *key, bool *ok);
 /* Where `part` begins in `whole`, from byte `from` on; SIZE_MAX: nowhere. */
 size_t tpl_find(const tpl_string *whole, const tpl_string *part, size_t from);
 

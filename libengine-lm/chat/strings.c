@@ -120,12 +120,19 @@ static bool split(tpl_run *r, tpl_value *v, tpl_value *result)
     return tpl_list_add(r, result, part(&v[0], from, s->n));
 }
 
-/* The last place that ends at `end` at most; SIZE_MAX: none. */
-static size_t find_last(const tpl_string *s, const tpl_string *what, size_t end)
+/* The last place that ends at `end` at most; SIZE_MAX: none, or it took too many steps.  Texts that are alike for long are
+ * compared for long, again and again. */
+static size_t find_last(tpl_run *r, const tpl_string *s, const tpl_string *what, size_t end)
 {
-    for (size_t i = end >= what->n ? end - what->n + 1 : 0; i-- > 0;)
-        if (what->n == 0 || memcmp(s->at + i, what->at, what->n) == 0)
+    for (size_t i = end >= what->n ? end - what->n + 1 : 0; i-- > 0;) {
+        size_t n = 0;
+        while (n < what->n && s->at[i + n] == what->at[n])
+            n++;
+        if (n == what->n)
             return i;
+        if (!tpl_step(r, n / 16))
+            return SIZE_MAX;
+    }
     return SIZE_MAX;
 }
 
@@ -154,10 +161,10 @@ static bool rsplit(tpl_run *r, tpl_value *v, tpl_value *result)
         return false;
     if (by->n == 0)
         return tpl_fail(r, "empty separator");
-    for (; most != 0 && (found = find_last(s, by, end)) != SIZE_MAX; end = found, most--)
+    for (; most != 0 && (found = find_last(r, s, by, end)) != SIZE_MAX; end = found, most--)
         if (!tpl_list_add(r, result, part(&v[0], found + by->n, end)))
             return false;
-    return tpl_list_add(r, result, part(&v[0], 0, end)) && turn(result->list);
+    return !r->status && tpl_list_add(r, result, part(&v[0], 0, end)) && turn(result->list);
 }
 
 /* The bytes of a line's end at i. */
@@ -214,7 +221,7 @@ static bool rpartition(tpl_run *r, tpl_value *v, tpl_value *result)
 {
     if (!need_text(r, &v[1]) || v[1].s.n == 0)
         return r->status ? false : tpl_fail(r, "empty separator");
-    return tpl_step(r, v[0].s.n) && partition_at(r, v, find_last(&v[0].s, &v[1].s, v[0].s.n), true, result);
+    return tpl_step(r, v[0].s.n) && partition_at(r, v, find_last(r, &v[0].s, &v[1].s, v[0].s.n), true, result);
 }
 
 /* -- beginnings, ends, places ----------------------------------------------------------------------- */
@@ -267,11 +274,11 @@ static bool found_place(tpl_run *r, tpl_value *v, bool last, int64_t *place)
     from = from < 0 ? 0 : from;
     size_t found = SIZE_MAX;
     if (last)
-        found = find_last(s, &v[1].s, s->n);
+        found = find_last(r, s, &v[1].s, s->n);
     else if (from <= chars)
         found = tpl_find(s, &v[1].s, tpl_char_at(s->at, s->n, (size_t)from));
     *place = found == SIZE_MAX ? -1 : (int64_t)tpl_chars(s->at, found);
-    return true;
+    return !r->status;
 }
 
 static bool find(tpl_run *r, tpl_value *v, tpl_value *result)

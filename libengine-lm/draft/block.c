@@ -63,14 +63,20 @@ static int add(lm_block *b, int32_t token, const float *state)
     return ENG_OK;
 }
 
-/* The block sees the pairs in place of what it guessed with. */
-static int run(lm_block *b)
+/* The block sees the pairs in place of what it guessed with, as many at a time as a full context makes room for.  *last: where
+ * the newest is in its pass. */
+static int run(lm_block *b, uint32_t *last)
 {
+    const size_t half = b->context->p.n_cells / 2, most = half < 1 ? 1 : half < b->context->p.n_batch ? half : b->context->p.n_batch;
     int status = eng_lm_sequence_rollback(b->context, 0, b->n_guessed);
-    eng_lm_batch batch = {.size = sizeof batch, .n_tokens = (uint32_t)b->n, .tokens = b->tokens};
+    size_t n;
     b->n_guessed = 0;
-    if (!status && b->n)
-        status = lm_decode_states(b->context, &batch, b->states);
+    for (size_t at = 0; at < b->n && !status; at += n) {
+        n = b->n - at < most ? b->n - at : most;
+        eng_lm_batch batch = {.size = sizeof batch, .n_tokens = (uint32_t)n, .tokens = b->tokens + at};
+        status = lm_decode_states(b->context, &batch, b->states + at * width(b));
+        *last = (uint32_t)n - 1;
+    }
     if (!status)
         b->n = 0;
     return status;
@@ -92,7 +98,8 @@ int lm_block_follow(lm_block *b, uint32_t sequence, const int32_t *tokens, size_
 
 int lm_block_note(lm_block *b, const int32_t *chosen, uint32_t n)
 {
-    int status = b->n < b->context->p.n_batch ? ENG_OK : run(b); /* while nobody asks for guesses */
+    uint32_t last;
+    int status = b->n < b->context->p.n_batch ? ENG_OK : run(b, &last); /* while nobody asks for guesses */
     for (uint32_t i = 0; i < n && !status; i++)
         status = add(b, chosen[i], eng_lm_hidden(b->first, i));
     return status;
@@ -103,12 +110,12 @@ int lm_block_note(lm_block *b, const int32_t *chosen, uint32_t n)
 int lm_block_guess(lm_block *b, const lm_ask *ask, int32_t *guess, uint32_t *n, bool *drawn)
 {
     const int64_t n_vocab = b->first->model->n.n_vocab;
-    uint32_t last = (uint32_t)b->n - 1;
+    uint32_t last = 0;
     *drawn = !eng_sampler_greedy(ask->sampler);
     *n = 0;
     if (b->n == 0)
         return ENG_OK;
-    int status = run(b);
+    int status = run(b, &last);
     while (!status) {
         int32_t token;
         status = lm_ask_choose(ask, eng_lm_logits(b->context, last), n_vocab, *drawn ? ask->q + *n * n_vocab : NULL,

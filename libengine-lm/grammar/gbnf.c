@@ -20,16 +20,23 @@ typedef struct reader {
 
 /* -- what goes wrong --------------------------------------------------------------------- */
 
-static bool limit(reader *r)
+static bool too_large(reader *r)
 {
     if (!r->status)
-        r->status = r->rules->elements.n + 1000 > LM_GRAMMAR_ELEMENTS || r->rules->sets.n >= LM_GRAMMAR_SETS ||
-                            r->rules->rules.n >= LM_GRAMMAR_ELEMENTS ?
-                        eng_fail(ENG_ERR_UNSUPPORTED,
-                                 "grammar, line %u" ENG_CAUSE "the grammar is too large: at most %u elements and "
-                                 "%u sets of bytes are possible",
-                                 r->line, LM_GRAMMAR_ELEMENTS, LM_GRAMMAR_SETS) :
-                        eng_fail_code(EU_NO_MEMORY("a grammar"));
+        r->status = eng_fail(ENG_ERR_UNSUPPORTED,
+                             "grammar, line %u" ENG_CAUSE "the grammar is too large: at most %u elements and "
+                             "%u sets of bytes are possible",
+                             r->line, LM_GRAMMAR_ELEMENTS, LM_GRAMMAR_SETS);
+    return false;
+}
+
+static bool limit(reader *r)
+{
+    if (r->rules->elements.n + 1000 > LM_GRAMMAR_ELEMENTS || r->rules->sets.n >= LM_GRAMMAR_SETS ||
+        r->rules->rules.n >= LM_GRAMMAR_ELEMENTS)
+        return too_large(r);
+    if (!r->status)
+        r->status = eng_fail_code(EU_NO_MEMORY("a grammar"));
     return false;
 }
 
@@ -265,8 +272,9 @@ static bool read_times(reader *r, lm_sequence_of *s, size_t begin, bool nested)
         bool counted = *r->at++ == '{';
         if (counted && !read_counts(r, &least, &most))
             return false;
-        if ((most != UINT32_MAX ? most : least) > LM_GRAMMAR_ELEMENTS / 8 ||
-            !lm_rules_repeat(r->rules, s, begin, least, most, r->name, r->line))
+        if ((most != UINT32_MAX ? most : least) > LM_GRAMMAR_ELEMENTS / 8 || begin + least > LM_GRAMMAR_ELEMENTS)
+            return too_large(r);
+        if (!lm_rules_repeat(r->rules, s, begin, least, most, r->name, r->line))
             return limit(r);
         skip(r, nested);
     }

@@ -65,6 +65,11 @@ json_t *lm_schema_flatten(lm_maker *m, json_t *schema, const lm_place *p, uint32
         lm_schema_refuse(m, p, "$ref and allOf lead to themselves");
         return NULL;
     }
+    if (++m->flattened > LM_SCHEMA_FLATTENED || json_array_size(all) > LM_SCHEMA_TOGETHER) {
+        lm_schema_refuse(m, p, "the schema is too large: at most %u $ref and allOf are possible, of %u parts each",
+                         LM_SCHEMA_FLATTENED, LM_SCHEMA_TOGETHER);
+        return NULL;
+    }
     if ((ref && !json_is_string(ref)) || (all && !json_is_array(all))) {
         lm_schema_refuse(m, p, ref ? "$ref must be a text" : "allOf must be a list");
         return NULL;

@@ -10,6 +10,8 @@
 #include "schema.h"
 
 #define LM_SCHEMA_DEPTH 60u
+#define LM_SCHEMA_FLATTENED 5000u
+#define LM_SCHEMA_TOGETHER 200u /* that must hold together */
 #define LM_SCHEMA_TIMES 10000
 
 typedef struct lm_known_schema {
@@ -23,6 +25,7 @@ typedef struct lm_maker {
     eu_text rules;
     EU_ARRAY(lm_known_schema) known; /* rules by number                      */
     uint32_t depth;
+    uint32_t flattened;  /* schemas that $ref and allOf were taken from        */
     uint32_t read;       /* rules before this number are behind something that is read */
     int status;
 } lm_maker;

@@ -96,10 +96,12 @@ static json_t *common_types(json_t *a, json_t *b)
 
 /* -- keywords -------------------------------------------------------------------------------- */
 
+/* What is together already gets one more part, not a level more. */
 static json_t *together(json_t *a, json_t *b)
 {
-    json_t *list = json_array(), *out = json_object();
-    if (list && out && json_array_append(list, a) == 0 && json_array_append(list, b) == 0 &&
+    json_t *parts = json_object_size(a) == 1 ? json_object_get(a, "allOf") : NULL;
+    json_t *list = json_is_array(parts) ? lm_schema_copy(parts) : json_array(), *out = json_object();
+    if (list && out && (json_is_array(parts) || json_array_append(list, a) == 0) && json_array_append(list, b) == 0 &&
         json_object_set(out, "allOf", list) == 0) {
         json_decref(list);
         return out;

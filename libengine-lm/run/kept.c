@@ -53,17 +53,28 @@ static bool recurrent(const eng_lm_context *c)
     return c->model->n.recurrent;
 }
 
+/* The node behind this one where parents come before their children; inside: with its children.  NULL: none.  Trees are as deep as
+ * texts are long, so nothing here calls itself. */
+static lm_kept_node *following(const lm_kept_node *node, bool inside)
+{
+    if (inside && node->child)
+        return node->child;
+    while (node && !node->next)
+        node = node->parent;
+    return node ? node->next : NULL;
+}
+
 /* -- finding -------------------------------------------------------------------------------------- */
 
-static void find_in(const lm_kept_node *list, const int32_t *tokens, int64_t n, bool states, lm_kept_found *best)
+static void find_in(lm_kept_node *first, const int32_t *tokens, int64_t n, bool states, lm_kept_found *best)
 {
-    for (const lm_kept_node *node = list; node; node = node->next) {
+    bool whole;
+    for (lm_kept_node *node = first; node; node = following(node, whole)) {
         int64_t begin = node->end - node->n;
         uint32_t k = alike(node->tokens, tokens + begin, shorter(node, n - begin));
-        if (begin + k > best->n && (!states || (k == node->n && node->row >= 0)))
-            *best = (lm_kept_found){.node = (lm_kept_node *)(uintptr_t)node, .n = begin + k};
-        if (k == node->n)
-            find_in(node->child, tokens, n, states, best);
+        whole = k == node->n;
+        if (begin + k > best->n && (!states || (whole && node->row >= 0)))
+            *best = (lm_kept_found){.node = node, .n = begin + k};
     }
 }
 
@@ -143,10 +154,8 @@ static void drop_cells(eng_lm_context *c, lm_kept_node *node, uint32_t n)
     node->end = (node->parent ? node->parent->end : 0) + node->n;
 }
 
-static void remove_node(eng_lm_context *c, lm_kept_node *node)
+static void remove_leaf(eng_lm_context *c, lm_kept_node *node)
 {
-    while (node->child)
-        remove_node(c, node->child);
     drop_row(c, node);
     drop_cells(c, node, node->n);
     unlink_node(&c->kept, node);
@@ -155,14 +164,26 @@ static void remove_node(eng_lm_context *c, lm_kept_node *node)
     free(node);
 }
 
+static void remove_node(eng_lm_context *c, lm_kept_node *node)
+{
+    for (lm_kept_node *end = node, *parent; end; end = parent) {
+        while (end->child)
+            end = end->child;
+        parent = end == node ? NULL : end->parent;
+        remove_leaf(c, end);
+    }
+}
+
 /* A node that is the end of a text; of recurrent models also what leads to it alone, and no state is behind. */
 static void remove_end(eng_lm_context *c, lm_kept_node *node)
 {
-    lm_kept_node *parent = node->parent;
-    c->kept.given_up += node->n;
-    remove_node(c, node);
-    if (parent && !parent->child && parent->row < 0 && recurrent(c))
-        remove_end(c, parent);
+    for (lm_kept_node *parent; node; node = parent) {
+        parent = node->parent;
+        c->kept.given_up += node->n;
+        remove_leaf(c, node);
+        if (parent && (parent->child || parent->row >= 0 || !recurrent(c)))
+            parent = NULL;
+    }
 }
 
 /* Is the node's end among the sequence's tokens? */
@@ -173,17 +194,14 @@ static bool leads_to(const lm_kept_node *node, const lm_sequence *s)
 
 /* Of the ends of texts the one found longest ago.  s: it is not on this sequence's way; NULL: nobody else has its
  * cells. */
-static lm_kept_node *oldest_end(const eng_lm_context *c, lm_kept_node *list, const lm_sequence *s)
+static lm_kept_node *oldest_end(const eng_lm_context *c, lm_kept_node *first, const lm_sequence *s)
 {
     lm_kept_node *oldest = NULL;
-    for (lm_kept_node *node = list; node; node = node->next) {
-        lm_kept_node *end = node;
-        if (node->child)
-            end = oldest_end(c, node->child, s);
-        else if (s ? leads_to(node, s) : c->cell_first[node->cells[node->n - 1]] >= 0)
-            end = NULL;
-        if (end && (!oldest || end->used < oldest->used))
-            oldest = end;
+    for (lm_kept_node *node = first; node; node = following(node, true)) {
+        if (node->child || (s ? leads_to(node, s) : c->cell_first[node->cells[node->n - 1]] >= 0))
+            continue;
+        if (!oldest || node->used < oldest->used)
+            oldest = node;
     }
     return oldest;
 }

@@ -182,6 +182,8 @@ int64_t lm_sequence_first_dropped(const eng_lm_context *c, uint32_t sequence)
 
 int64_t lm_sequence_droppable(const eng_lm_context *c, uint32_t sequence)
 {
+    if (c->model->n.pool)
+        return 0;
     int64_t n = c->sequences[sequence].length - 1 - lm_sequence_first_dropped(c, sequence); /* all but the last */
     return c->p.on_full == ENG_LM_FULL_DROP && n > 0 ? n : 0;
 }
@@ -200,6 +202,10 @@ int eng_lm_sequence_drop(eng_lm_context *c, uint32_t sequence, int64_t first, in
                         sequence, (long long)s->length);
     if (s->broken)
         return eng_fail(ENG_ERR_STATE, "sequence %u holds nothing of use since a device failed: remove it", sequence);
+    if (n > 0 && c->model->n.pool)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "tokens of a %s model cannot be dropped" ENG_CAUSE "its indexer chooses tokens in "
+                        "pools of %lld, one behind the other" ENG_ADVICE "truncate the sequence, or run the text without them",
+                        c->model->arch->name, (long long)c->model->n.pool);
     if (n > 0 && !alone_from(c, s, first))
         return eng_fail(ENG_ERR_STATE, "tokens from %lld on cannot be dropped from sequence %u" ENG_CAUSE
                         "it shares those before %lld with other sequences" ENG_ADVICE

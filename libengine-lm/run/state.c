@@ -52,6 +52,9 @@ static int check_positions(const lm_state *m, const char *path)
     bool good = !at || m->tables[LM_STATE_POSITIONS].n == m->n_cells;
     for (uint32_t i = 0; i < m->n_cells && at && good; i++)
         good = at[i] >= (int64_t)i && at[i] < INT32_MAX - LM_MAX_CELLS && (i == 0 || at[i] > at[i - 1]);
+    if (good && at && m->c->model->n.pool)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "%s cannot be loaded" ENG_CAUSE "it lacks tokens in the middle, and an indexer "
+                        "chooses tokens in pools, one behind the other" ENG_ADVICE "run the text", path);
     return good ? ENG_OK
                 : eng_fail(ENG_ERR_FORMAT, "%s is damaged" ENG_CAUSE "the positions of its tokens do not rise", path);
 }

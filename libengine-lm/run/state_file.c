@@ -121,7 +121,7 @@ static uint32_t regions_of(const lm_state *m, const piece *p, void *data)
     for (uint32_t i = 0; i < p->n; i++) {
         if (p->at[i] < 0)
             continue;
-        if (n > 0 && i > 0 && p->at[i] == p->at[i - 1] + 1) {
+        if (i > 0 && p->at[i - 1] >= 0 && p->at[i] == p->at[i - 1] + 1) {
             m->regions[n - 1].bytes += p->row;
             continue;
         }

@@ -114,6 +114,8 @@ static const struct {
     {"{{ 'x' * 99999999999 }}", ENG_ERR_STATE, "steps"},
     {"{% set s = 'x' * 4000 %}{% for i in range(90000) %}{{ s }}{% endfor %}", ENG_ERR_STATE, "its text is longer"},
     {"{% set ns = namespace(l=[]) %}{% for i in range(5000) %}{% set ns.l = [ns.l] %}{% endfor %}{{ ns.l }}", ENG_ERR_STATE, "nested"},
+    {"{% set ns = namespace(t=()) %}{% for i in range(5000) %}{% set ns.t = (((ns.t,),),) %}{% endfor %}{{ {}.get(ns.t) }}", ENG_ERR_STATE, "nested"},
+    {"{{ ('a' * 900000).rfind('a' * 900 ~ 'b') }}", ENG_ERR_STATE, "steps"},
     {"{{ ((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((1", ENG_ERR_STATE, "nested"},
 };
 
@@ -126,6 +128,18 @@ static void check_wrong(void)
         tap_check(good, "refused (%s): %s", eng_status_name(status), text ? text : eng_last_error());
         eng_lm_free(text);
     }
+    /* what is in what is in a sum of texts is looked at once: 40 levels would take longer than anybody lives */
+    char nested[512] = "{% macro m() %}{{ ", *end = nested + strlen(nested);
+    for (int i = 0; i < 40; i++)
+        *end++ = '[';
+    *end++ = '1';
+    for (int i = 0; i < 40; i++)
+        end = stpcpy(end, "~1]");
+    strcpy(end, " }}{% endmacro %}x");
+    int as;
+    char *made = render(nested, "{}", &as);
+    tap_check(made && strcmp(made, "x") == 0, "forty sums within one another: %s", made ? made : eng_last_error());
+    eng_lm_free(made);
     static const char *const jsons[] = {"", "[1]", "{\"a\": 1", "{\"a\": 123456789012345678901234567890}"};
     for (size_t i = 0; i < sizeof jsons / sizeof *jsons; i++) {
         int status;

@@ -291,6 +291,35 @@ START_TEST(random_models)
 }
 END_TEST
 
+/* Of a context as large as a batch, which drops its oldest tokens, the block has one that is full, too. */
+START_TEST(full_contexts)
+{
+    char path[256];
+    host h;
+    int32_t tokens[16], text[4] = {1, 2, 3};
+    const eng_lm_batch first = {.size = sizeof first, .n_tokens = 3, .tokens = text};
+    uint32_t given;
+    ck_assert_int_eq(subject_make("--arch qwen35moe --seed 73 --mtp 1 --experts 6 --used 2 --layers 2 --interval 2",
+                                  scratch_path("full.gguf", path)), 0);
+    host_open(&h, "cpu", path, NULL, ENG_LM_SPLIT_TENSOR);
+    remove(path);
+    eng_lm_context_destroy(h.context);
+    eng_lm_context_params c = context_params();
+    c.n_cells = c.n_batch = 32;
+    c.n_sequences = 1;
+    c.on_full = ENG_LM_FULL_DROP;
+    OK(eng_lm_context_create(h.model, &c, &h.context));
+    begin_draft(&h, 3);
+    OK(eng_lm_decode(h.context, &first));
+    OK(eng_lm_sampler_choose(h.sampler, eng_lm_logits(h.context, 2), &text[3]));
+    OK(eng_lm_draft_begin(h.draft, text, 4));
+    for (int step = 0; step < 150; step++) /* with room for one token nobody asks for guesses */
+        ck_assert_msg(eng_lm_draft_step(h.draft, h.sampler, step < 100 ? 1 : 4, tokens, &given) == ENG_OK, "step %d: %s",
+                      step, eng_last_error());
+    host_close(&h);
+}
+END_TEST
+
 /* -- what is possible without it ------------------------------------------------------------------- */
 
 /* Nothing is known of a text that was not run last: guesses begin after a step. */
@@ -425,6 +454,7 @@ int main(void)
     TCase *c = tcase_create("reference");
     tcase_add_loop_test(c, reference, 0, N_DEVICES);
     tcase_add_test(c, unknown_text);
+    tcase_add_test(c, full_contexts);
     tcase_add_test(c, refusals);
     tcase_set_timeout(c, 300);
     suite_add_tcase(suite, c);

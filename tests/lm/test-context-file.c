@@ -28,6 +28,7 @@ static const char *const models[] = {
 static eng_context *engine;
 static char file[256], model[256];
 static uint32_t type_v;
+static bool gapless; /* of this model no tokens can be dropped */
 
 static eng_lm_context_params params(uint32_t cells, uint32_t sequences, uint32_t snapshots)
 {
@@ -53,6 +54,13 @@ static const float *feed(const subject *s, uint32_t q, uint32_t seed, uint32_t n
     return eng_lm_decode(s->context, &b) == ENG_OK ? eng_lm_logits(s->context, n - 1) : NULL;
 }
 
+static bool cut(eng_lm_context *c)
+{
+    int status = eng_lm_sequence_drop(c, 5, 44, 3);
+    gapless = status == ENG_ERR_UNSUPPORTED;
+    return gapless ? strstr(eng_last_error(), "pools") != NULL : status == ENG_OK;
+}
+
 /* 0; 1 and 5 go on from it, 2 from 1; 3 by itself; 4 empty; 5 lacks tokens of its own part. */
 static bool arrange(subject *s)
 {
@@ -62,8 +70,7 @@ static bool arrange(subject *s)
         good = feed(s, 1, 100 + i, 1) != NULL;
     return good && eng_lm_sequence_copy(c, 1, 2) == ENG_OK && eng_lm_sequence_rollback(c, 2, 2) == ENG_OK &&
            feed(s, 2, 200, 3) && feed(s, 3, 300, 20) && eng_lm_sequence_copy(c, 0, 5) == ENG_OK &&
-           eng_lm_sequence_rollback(c, 5, 1) == ENG_OK && feed(s, 5, 500, 10) &&
-           eng_lm_sequence_drop(c, 5, 44, 3) == ENG_OK;
+           eng_lm_sequence_rollback(c, 5, 1) == ENG_OK && feed(s, 5, 500, 10) && cut(c);
 }
 
 /* Each sequence some tokens further. */
@@ -123,6 +130,16 @@ static double worst(const subject *s, const float *got, const float *want)
     return most;
 }
 
+/* Other texts: a beginning that two share, and of each sequence states that lie apart, so that those that are loaded do, too. */
+static bool fill(const subject *s)
+{
+    bool good = feed(s, 4, 900, 11) && eng_lm_sequence_copy(s->context, 4, 0) == ENG_OK;
+    for (uint32_t i = 0; i < 2; i++)
+        for (uint32_t q = 0; q < SEQUENCES && good; q++)
+            good = feed(s, q, 950 + 7 * q + i, 1) != NULL;
+    return good;
+}
+
 /* Loaded into a context with other texts in it. */
 static void check_device(const char *device, uint32_t cells, uint32_t sequences, uint32_t snapshots, const saved *w,
                          double most)
@@ -134,8 +151,7 @@ static void check_device(const char *device, uint32_t cells, uint32_t sequences,
         return;
     }
     float *logits = calloc(SEQUENCES * (size_t)s.n_vocab, sizeof *logits);
-    bool good = feed(&s, 4, 900, 11) && eng_lm_sequence_copy(s.context, 4, 0) == ENG_OK &&
-                eng_lm_context_load(s.context, file) == ENG_OK;
+    bool good = fill(&s) && eng_lm_context_load(s.context, file) == ENG_OK;
     tap_check(good && same_tokens(&s, w) && cells_used(&s) == w->cells,
               "%s, %u sequences, %u snapshots: loaded, %u cells%s%s", device, sequences, snapshots, cells_used(&s),
               good ? "" : ": ", good ? "" : eng_last_error());
@@ -145,7 +161,7 @@ static void check_device(const char *device, uint32_t cells, uint32_t sequences,
         good = good && (got == want || (snapshots < SNAPSHOTS && got <= want));
     }
     tap_check(good, "%s: as much can be taken back", device);
-    tap_check(good && eng_lm_sequence_drop(s.context, 1, 10, 2) == ENG_ERR_STATE, "%s: beginnings are shared", device);
+    tap_check(good && eng_lm_sequence_drop(s.context, 1, 10, 2) == (gapless ? ENG_ERR_UNSUPPORTED : ENG_ERR_STATE), "%s: beginnings are shared", device);
     good = good && go_on(&s, logits);
     double off = good ? worst(&s, logits, w->logits) : INFINITY;
     tap_check(off <= most, "%s: all go on, off by %.2g of the logits' size", device, off);

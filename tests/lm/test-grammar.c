@@ -520,6 +520,13 @@ START_TEST(limits)
         "a ::= \"d\"{90000,} \"e\"{90000} \"f\"{90000} \"g\"{0,90000} \"h\"{0,90000} \"i\"{0,90000} \"j\"{0,90000}";
     ck_assert_int_eq(lm_rules_read(large, strlen(large), NULL, &rules), ENG_ERR_UNSUPPORTED);
     ck_assert_msg(strstr(eng_last_error(), "too large") != NULL, "%s", eng_last_error());
+    /* one sequence, before it is a rule */
+    char *long_one = malloc(100 * 16 + 16), *end = stpcpy(long_one, "root ::=");
+    for (int i = 0; i < 100; i++)
+        end = stpcpy(end, " \"a\"{100000}");
+    ck_assert_int_eq(lm_rules_read(long_one, strlen(long_one), NULL, &rules), ENG_ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(eng_last_error(), "too large") != NULL, "%s", eng_last_error());
+    free(long_one);
     ck_assert_int_eq(lm_rules_read("root ::= \"a\"{0,5000}", 20, NULL, &rules), ENG_OK);
     lm_rules_free(&rules);
     ck_assert_int_eq(lm_rules_read("other ::= \"a\"", 13, "other", &rules), ENG_OK);

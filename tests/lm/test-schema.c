@@ -204,6 +204,9 @@ START_TEST(forms)
         {"{\"allOf\":[{\"properties\":{\"a\":{\"minimum\":3}}},{\"properties\":{\"a\":{\"type\":\"integer\",\"maximum\":5}},\"required\":[\"a\"]}]}",
          {"{\"a\":3}", "{\"a\":5}", "{\"a\":4}", "{ \"a\": 4 }"}, {"{\"a\":2}", "{\"a\":6}", "{}", "{\"a\":3.5}"}},
         {"{\"enum\":[1,\"\\u00e9\",{\"a\":[]}],\"type\":[\"string\",\"object\"]}", {"\"\xc3\xa9\"", "{\"a\":[]}", "\"\xc3\xa9\"", "{\"a\":[]}"}, {"1", "\"e\"", "{}", ""}},
+        {"{\"type\":\"object\",\"required\":[\"p\"],\"allOf\":[{\"properties\":{\"p\":{\"type\":\"integer\"}}},{\"properties\":{\"p\":{\"minimum\":2}}},"
+         "{\"properties\":{\"p\":{\"maximum\":5}}},{\"properties\":{\"p\":{\"minimum\":4}}}]}",
+         {"{\"p\":4}", "{\"p\":5}", "{\"p\":4}", "{ \"p\": 5 }"}, {"{\"p\":3}", "{\"p\":6}", "{}", "{\"p\":\"4\"}"}},
         {"true", {"1", "[{}, \"\"]", "{\"a\": null}", "-1.5e-3"}, {"", "01", "{a:1}", "[1,]"}},
     };
     judge(cases, sizeof cases / sizeof *cases);
@@ -258,6 +261,20 @@ START_TEST(refusals)
         ck_assert_msg(status == cases[i].status && !gbnf, "%s: %d\n%s", cases[i].schema, status, gbnf ? gbnf : "");
         ck_assert_msg(strstr(eng_last_error(), cases[i].about) != NULL, "%s: %s", cases[i].schema, eng_last_error());
     }
+    /* more than there is memory for: each of thirty is the next one, twice; and a hundred thousand together */
+    char *many = malloc(100000 * 40 + 100), *end = stpcpy(many, "{\"$ref\":\"#/$defs/a0\",\"$defs\":{");
+    for (int i = 0; i < 30; i++)
+        end += sprintf(end, "\"a%d\":{\"allOf\":[{\"$ref\":\"#/$defs/a%d\"},{\"$ref\":\"#/$defs/a%d\"}]},", i, i + 1, i + 1);
+    strcpy(end, "\"a30\":{\"type\":\"null\"}}}");
+    ck_assert_int_eq(lm_schema_to_gbnf(many, strlen(many), &(char *){NULL}), ENG_ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(eng_last_error(), "too large") != NULL, "%s", eng_last_error());
+    end = stpcpy(many, "{\"allOf\":[true");
+    for (int i = 0; i < 100000; i++)
+        end = stpcpy(end, ",{\"properties\":{\"p\":{\"minimum\":0}}}");
+    strcpy(end, "]}");
+    ck_assert_int_eq(lm_schema_to_gbnf(many, strlen(many), &(char *){NULL}), ENG_ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(eng_last_error(), "too large") != NULL, "%s", eng_last_error());
+    free(many);
     /* too deep, for the reader of JSON and for this */
     char *deep = calloc(1, 40000);
     for (int i = 0; i < 3000; i++)
