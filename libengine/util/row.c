@@ -45,6 +45,9 @@ static bool has_type(const eng_rule_operand *rule, uint32_t type)
 static bool contiguous(const eng_tensor *t)
 {
     int64_t step = types[t->type].bytes;
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (t->ne[d] == 0) /* there is nothing to be apart */
+            return true;
     for (uint32_t d = 0; d < t->rank; d++) {
         if (t->ne[d] != 1 && t->nb[d] != step)
             return false;

@@ -163,7 +163,7 @@ int cl_program_hash(cl_device *device, const char *file, const char *options, cl
 int cl_source_whole(cl_device *device, const char *prelude, const char *name, eu_text *out);
 /* compile.c: from source alone */
 int cl_compile(cl_device *device, const char *file, const char *options, const eu_text *source, cl_program *program);
-/* The same, to be linked (link.c). */
+/* The same, to be linked (program.c). */
 int cl_compile_part(cl_device *device, const char *file, const char *options, const eu_text *source, cl_program *program);
 int cl_link(cl_device *device, const cl_program *parts, uint32_t n, cl_program *program);
 int cl_program_kernel(cl_device *device, cl_program_entry *entry, const char *name, cl_kernel *kernel);
@@ -332,11 +332,16 @@ struct eng_plan_state {
     atomic_uint runs;          /* until these are compiled                      */
     pthread_t builder;         /* of these                                     */
     bool building;             /* it has begun, and nobody has waited for it yet */
+    bool alone;                /* each op has a launch of its own              */
+    eng_plan_state *ops_alone; /* such a plan, for instances that bind a tensor twice; NULL: none needed it yet */
+    pthread_mutex_t alone_lock;
 };
 /* lower/series.c.  find: of a plan whose programs are built.  end: before the plan goes. */
 int cl_series_find(eng_plan_state *plan);
 void cl_series_end(eng_plan_state *plan);
 int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
+/* The same in which nothing is fused: what may share a launch is decided by slots, not by what is bound to them.  It goes with the plan. */
+int cl_plan_ops_alone(eng_plan_state *plan, eng_plan_state **alone);
 void cl_plan_destroy(eng_plan_state *plan);
 int cl_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx);
 /* device/needed.c.  want: while recording; build: when all is recorded. */
@@ -446,14 +451,16 @@ int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t
 
 /* tickets.c: the submissions of one command queue, and how far it has come. */
 typedef struct cl_failure { uint64_t ticket; cl_int code; } cl_failure;
-#define CL_FAILURES 16 /* the last ones are remembered */
+/* Submissions that follow one another and failed alike. */
+typedef struct cl_failed_run { uint64_t first, last; cl_int code; } cl_failed_run;
+#define CL_FAILURES 64 /* the last ones are remembered */
 typedef struct cl_tickets {
     pthread_mutex_t lock;   /* of all that follows                             */
     uint64_t next;          /* ticket of the next submission                   */
     uint64_t done;          /* all tickets up to here are done                 */
     cl_event *events;       /* of tickets done + 1 .. next - 1: at ticket % room */
     uint64_t room;
-    cl_failure failures[CL_FAILURES];
+    cl_failed_run failures[CL_FAILURES];
     unsigned n_failures;
     atomic_bool *lost;      /* the device's                                    */
 } cl_tickets;

@@ -191,7 +191,7 @@ typedef struct cl_recorder {
 /*
  * Begins a launch of kernel `name` of kernels/<file>.cl, built with `options`
  * ("-DTYPE=8 -DKEEP"; NULL: none) besides those every build gets:
- *     -DVEC=1 or -DSIMT=1, -DMAX_GROUP=n, -DHAVE_FP16 ..., after the
+ *     -DVEC=1 or -DSIMT=1, -DMAX_GROUP=n, -DHAVE_INT_DOT ..., after the
  *     CL_CAP_* names.
  * Programs are built once per device and kept on disk.  Lines #include "x.clh"
  * of a kernel file are replaced by kernels/x.clh.  The cl_arg_* calls that

@@ -322,6 +322,7 @@ static void crowds(cf_suite *s)
 {
     static const struct { uint32_t type; int64_t m, k, e, u, t; } shape[] = {
         {ENG_TYPE_F32, 21, 70, 2, 1, 1000}, {ENG_TYPE_Q4_0, 24, 64, 2, 1, 1000}, {ENG_TYPE_Q8_0, 40, 96, 32, 6, 80},
+        {ENG_TYPE_F16, 10, 32, 0, 2, 5}, /* no experts: zeros */
         {ENG_TYPE_Q8_0, 40, 96, 32, 6, 3}, /* fewer pairs than experts, more than there are in the second of two pieces */
     };
     cf_thin(s, 1);

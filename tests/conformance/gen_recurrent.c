@@ -83,7 +83,7 @@ static void delta(cf_suite *s, struct gdn x)
     c->ip[ENG_GDN_GROUPED] = x.grouped;
     c->ip[ENG_GDN_SLOTS] = x.slots;
     c->split = x.split;
-    int64_t padded = t + (cf_below(c, 2) ? 3 : 0); /* tokens that belong to no sequence */
+    int64_t padded = t + (x.n_seq == 0 || cf_below(c, 2) ? 3 : 0); /* tokens that belong to no sequence */
     cf_operand *q = cf_in(c, 0, "q", ENG_TYPE_F32, ENG_USE_INPUT, x.layout, CF_SHAPE(x.s, x.hk, padded));
     cf_operand *k = cf_in(c, 1, "k", ENG_TYPE_F32, ENG_USE_INPUT, x.layout == CF_SWAP12 ? CF_OFFSET : x.layout,
                           CF_SHAPE(x.s, x.hk, padded));
@@ -177,6 +177,7 @@ static void cases_delta(cf_suite *s)
     cf_thin(s, 1);
     delta(s, (struct gdn){24, 3, 2, 6, 3, {0, 5, 1, 0, 2, 9}, true, true, 1, CF_OFFSET, NULL});
     delta(s, (struct gdn){16, 2, 2, 2, 2, {0, 0}, false, false, 1, CF_PLAIN, NULL});
+    delta(s, (struct gdn){16, 2, 2, 0, 2, {0, 0}, false, false, 1, CF_PLAIN, NULL});
     delta(s, (struct gdn){40, 2, 2, 1, 0, {6}, false, false, 1, CF_PLAIN, NULL});
     for (int k = 0; k < 4; k++) /* both orders of heads, as many of a key as keys, and not */
         delta(s, (struct gdn){
@@ -203,7 +204,7 @@ static void conv(cf_suite *s, int64_t d, int64_t h, const int64_t *tokens, int64
     c->terms = (double)d;
     c->ip[ENG_CONV_SLOTS] = slots;
     c->split = split;
-    cf_operand *x = cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, layout, CF_SHAPE(h, t + cf_below(c, 3)));
+    cf_operand *x = cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, layout, CF_SHAPE(h, t + (n_seq ? cf_below(c, 3) : 3)));
     cf_operand *w = cf_in(c, 1, "w", ENG_TYPE_F32, ENG_USE_WEIGHT, CF_PLAIN, CF_SHAPE(d, h));
     cf_operand *src = cf_in(c, 3, "src", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(n_seq));
     cf_operand *dst = cf_in(c, 4, "dst", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(slots + (h & 1), n_seq));
@@ -232,6 +233,7 @@ static void cases_conv(cf_suite *s)
             for (size_t k = 0; k < COUNT(tokens); k++, x++)
                 conv(s, taps[d], channels[h], tokens[k], 1 + x % 4, 1 + x % 8, x % 3 ? CF_PLAIN : CF_INNER, NULL);
     cf_thin(s, 1);
+    conv(s, 4, 64, (const int64_t[4]){0}, 0, 2, CF_PLAIN, NULL);
     conv(s, 4, 64, tokens[1], 4, 3, CF_PLAIN, "k_head");
     conv(s, 4, 20, tokens[2], 3, 2, CF_PLAIN, "k_head");
     conv(s, 4, 528, tokens[1], 4, 3, CF_PLAIN, NULL); /* whole vectors of channels, and more than a work-item does */
@@ -263,7 +265,7 @@ static void scan(cf_suite *s, struct scan x)
     c->terms = (double)x.n;
     c->ip[ENG_SCAN_SLOTS] = x.slots;
     c->split = x.split;
-    int64_t padded = t + (cf_below(c, 2) ? 3 : 0); /* tokens that belong to no sequence */
+    int64_t padded = t + (x.n_seq == 0 || cf_below(c, 2) ? 3 : 0); /* tokens that belong to no sequence */
     cf_operand *in = cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, x.layout, CF_SHAPE(x.p, h, padded));
     cf_operand *dt = cf_in(c, 1, "dt", ENG_TYPE_F32, ENG_USE_INPUT, x.layout == CF_SWAP12 ? CF_PLAIN : x.layout,
                            CF_SHAPE(h, padded));
@@ -340,6 +342,8 @@ static void cases_scan(cf_suite *s)
     scan(s, (struct scan){32, 1, 2, 37, 2, 3, {20, 1}, true, 1, CF_INNER, NULL});
     scan(s, (struct scan){20, 1, 2, 9, 1, 2, {5}, true, 1, CF_OFFSET, NULL});
     scan(s, (struct scan){16, 2, 2, 2, 2, 2, {0, 0}, false, 1, CF_PLAIN, NULL});
+    scan(s, (struct scan){16, 2, 2, 2, 0, 2, {0, 0}, false, 1, CF_PLAIN, NULL});
+    scan(s, (struct scan){0, 2, 2, 2, 1, 2, {4, 0}, false, 1, CF_PLAIN, NULL});
     scan(s, (struct scan){40, 2, 2, 1, 1, 0, {6}, false, 1, CF_PLAIN, NULL});
     for (int k = 0; k < 4; k++)
         scan(s, (struct scan){k & 1 ? 24 : 64, 8, k < 2 ? 1 : 4, 6, 2, 3, {9, 2}, k & 1, 0.5, CF_PLAIN, "k_head"});

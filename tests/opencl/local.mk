@@ -5,11 +5,11 @@ if ENABLE_OPENCL
 check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
 	tests/opencl/test-first \
 	tests/opencl/test-heads tests/opencl/test-repeated \
-	tests/opencl/test-leaks tests/opencl/test-series tests/opencl/test-share tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits tests/opencl/test-weights
+	tests/opencl/test-leaks tests/opencl/test-nothing tests/opencl/test-series tests/opencl/test-share tests/opencl/test-slow tests/opencl/test-tickets tests/opencl/test-trials tests/opencl/test-waits tests/opencl/test-weights
 TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
 	tests/opencl/test-first \
 	tests/opencl/test-heads tests/opencl/test-repeated \
-	tests/opencl/test-leaks tests/opencl/test-series tests/opencl/test-share tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits tests/opencl/test-weights
+	tests/opencl/test-leaks tests/opencl/test-nothing tests/opencl/test-series tests/opencl/test-share tests/opencl/test-slow tests/opencl/test-tickets tests/opencl/test-trials tests/opencl/test-waits tests/opencl/test-weights
 leak_tests += tests/opencl/test-leaks
 if HAVE_CHECK
 check_PROGRAMS += tests/opencl/test-opencl
@@ -56,6 +56,10 @@ tests_opencl_test_slow_LDADD = libengine.la $(OPENCL_LIBS) $(LIBM)
 tests_opencl_test_trials_SOURCES = %D%/test-trials.c tests/tap.c tests/tap.h $(opencl_interposer)
 tests_opencl_test_trials_LDFLAGS = -export-dynamic
 tests_opencl_test_trials_LDADD = libengine.la $(OPENCL_LIBS)
+tests_opencl_test_tickets_SOURCES = %D%/test-tickets.c plugins/opencl/run/tickets.c tests/tap.c tests/tap.h
+tests_opencl_test_tickets_LDADD = libengine.la
+tests_opencl_test_nothing_SOURCES = %D%/test-nothing.c tests/tap.c tests/tap.h
+tests_opencl_test_nothing_LDADD = libengine.la
 tests_opencl_test_waits_SOURCES = %D%/test-waits.c tests/tap.c tests/tap.h $(opencl_interposer)
 tests_opencl_test_waits_LDFLAGS = -export-dynamic
 tests_opencl_test_waits_LDADD = libengine.la $(OPENCL_LIBS)

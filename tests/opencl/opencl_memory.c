@@ -136,8 +136,71 @@ START_TEST(scratch_is_not_promised_either)
 }
 END_TEST
 
+/* One tensor in two slots: what is stored by one name is read by the other, in whatever launches. */
+START_TEST(two_names_are_one_memory)
+{
+    enum { D = 32, ROWS = 2, HEADS = 2 };
+    fixture f = open_with(named(""), NULL);
+    eng_store_tensor t[] = {declare("cache", ENG_TYPE_F32, ENG_USE_CACHE, D, ROWS, HEADS),
+                            declare("x", ENG_TYPE_F32, ENG_USE_INPUT, D, ROWS, HEADS),
+                            declare("ids", ENG_TYPE_I32, ENG_USE_INPUT, ROWS, 1, 1),
+                            declare("y", ENG_TYPE_F32, ENG_USE_OUTPUT, D, ROWS, HEADS)};
+    float x[D * ROWS * HEADS], y[2][D * ROWS * HEADS];
+    const int32_t ids[ROWS] = {1, 0};
+    for (int i = 0; i < D * ROWS * HEADS; i++)
+        x[i] = (float)(1 + i % 5);
+    for (uint32_t slots = 1; slots <= 2; slots++) {
+        eng_store *store, *bound[2];
+        eng_graph *g;
+        eng_plan *plan;
+        eng_instance *instance;
+        eng_queue *queue;
+        eng_fence fence;
+        ck_assert_int_eq(eng_store_create(f.device, t, 4, &store), ENG_OK);
+        ck_assert_int_eq(eng_graph_create(f.context, 0, &g), ENG_OK);
+        eng_value cache = eng_graph_tensor(g, 0, store, 0);
+        eng_value other = slots == 2 ? eng_graph_tensor(g, 1, store, 0) : cache;
+        eng_set_rows(g, cache, eng_graph_tensor(g, 0, store, 1), eng_graph_tensor(g, 0, store, 2));
+        eng_store_value(g, eng_graph_tensor(g, 0, store, 3), eng_rms_norm(g, other, ENG_NO_VALUE, 1e-6));
+        ck_assert_msg(eng_graph_seal(g) == ENG_OK && eng_plan_create(f.device, g, &plan) == ENG_OK, "%s", eng_last_error());
+        bound[0] = bound[1] = store;
+        ck_assert_msg(eng_instance_create(plan, bound, slots, &instance) == ENG_OK, "%s", eng_last_error());
+        ck_assert_int_eq(eng_queue_create(f.device, &queue), ENG_OK);
+        ck_assert_int_eq(eng_store_write(store, 1, 0, sizeof x, x), ENG_OK);
+        ck_assert_int_eq(eng_store_write(store, 2, 0, sizeof ids, ids), ENG_OK);
+        ck_assert_int_eq(eng_queue_submit(queue, NULL, 0, instance, NULL, 0, &fence), ENG_OK);
+        ck_assert_int_eq(eng_fence_wait(fence, UINT64_MAX), ENG_OK);
+        ck_assert_int_eq(eng_store_read(store, 3, 0, sizeof y[0], y[slots - 1]), ENG_OK);
+        eng_queue_destroy(queue);
+        eng_instance_destroy(instance);
+        eng_plan_release(plan);
+        eng_graph_destroy(g);
+        eng_store_destroy(store);
+    }
+    ck_assert(y[0][0] > 0.5f);
+    ck_assert_mem_eq(y[0], y[1], sizeof y[0]);
+    close_all(f);
+}
+END_TEST
+
+/* A tensor without elements, of which the host has the address. */
+START_TEST(nothing_is_used_in_place)
+{
+    static float memory[16] __attribute__((aligned(64)));
+    fixture f = open_with(named(""), NULL);
+    eng_store_tensor t = declare("none", ENG_TYPE_F32, ENG_USE_WEIGHT, 4, 0, 1);
+    eng_store *store;
+    t.data = memory;
+    ck_assert_msg(eng_store_create(f.device, &t, 1, &store) == ENG_OK, "%s", eng_last_error());
+    eng_store_destroy(store);
+    close_all(f);
+}
+END_TEST
+
 void opencl_memory(TCase *tests)
 {
+    tcase_add_test(tests, two_names_are_one_memory);
+    tcase_add_test(tests, nothing_is_used_in_place);
     tcase_add_test(tests, pieces_move_exactly);
     tcase_add_test(tests, memory_is_not_promised_twice);
     tcase_add_test(tests, memory_is_one_for_all_openings);

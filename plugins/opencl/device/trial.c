@@ -46,8 +46,9 @@ static cl_verdict try_now(cl_device *device, const char *file, const char *optio
 }
 
 /* What is known; of a trial that another process is at, once that is over.  Who only compiles takes it for right meanwhile, as it
- * mostly is: what was compiled in vain is never run. */
-enum { MOST_WAIT_MS = 10000, STEP_MS = 20 };
+ * mostly is: what was compiled in vain is never run.  One trial that came to no end says little, since its user may have ended the
+ * process; after two nobody tries again. */
+enum { MOST_WAIT_MS = 10000, STEP_MS = 20, MOST_ENDED = 2 };
 static cl_verdict known_verdict(cl_device *device, const cl_hash *hash)
 {
     const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
@@ -59,13 +60,13 @@ static cl_verdict known_verdict(cl_device *device, const cl_hash *hash)
         nanosleep(&step, NULL);
         verdict = cl_verdict_load(device, hash, &by);
     }
-    return verdict;
+    return verdict == CL_BEGUN && cl_verdict_times(device, hash) < MOST_ENDED ? CL_UNTRIED : verdict;
 }
 
 bool cl_trial(cl_device *device, const char *what, const char *file, const char *options,
               cl_int (*runs)(cl_device *device, cl_kernel kernel, bool *right))
 {
-    static const char *const words[] = {"could not be tried", "was being tried when a process ended: it is not used",
+    static const char *const words[] = {"could not be tried", "was being tried when processes ended: it is not used",
                                         "is not there, or wrong", "is right"};
     cl_hash hash;
     if (cl_program_hash(device, file, options, &hash) != ENG_OK)

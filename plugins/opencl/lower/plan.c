@@ -101,14 +101,15 @@ static int record_node(eng_plan_state *plan, uint32_t index, uint32_t *more)
                        reason);
     cl_recorder r = {.device = device, .graph = plan->graph, .node = node, .plan = plan};
     plan->node_temporary = 0;
-    uint32_t fused = device->fuse ? cl_fuse_heads(&r, index) : 0;
-    if (!fused && device->fuse)
+    const bool fuse = device->fuse && !plan->alone;
+    uint32_t fused = fuse ? cl_fuse_heads(&r, index) : 0;
+    if (!fused && fuse)
         fused = cl_fuse(&r, index);
-    if (!fused && device->fuse)
+    if (!fused && fuse)
         fused = cl_fuse_products(&r, index);
     if (fused)
         *more = fused - 1;
-    else if (device->fuse && ops[node->op]->epilogue)
+    else if (fuse && ops[node->op]->epilogue)
         r.epilogue = cl_epilogue(&r, index, more);
     int status = fused || r.status != ENG_OK ? r.status : ops[node->op]->record(&r, node);
     if (status != ENG_OK)
@@ -162,14 +163,16 @@ static int keep_constants(eng_plan_state *p)
     return error == CL_SUCCESS ? ENG_OK : cl_failed(device, error, "writing a plan's constants");
 }
 
-int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan)
+static int create(cl_device *device, const eng_subgraph *graph, bool alone, eng_plan_state **plan)
 {
     eng_plan_state *p = calloc(1, sizeof *p);
     if (!p)
         return cl_no_memory(device, "a plan");
     p->device = device;
     p->graph = graph;
+    p->alone = alone;
     pthread_mutex_init(&p->series_lock, NULL);
+    pthread_mutex_init(&p->alone_lock, NULL);
     int status = cl_arena_place(p);
     if (status == ENG_OK)
         status = record_all(p);
@@ -190,10 +193,26 @@ int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan
     return ENG_OK;
 }
 
+int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan)
+{
+    return create(device, graph, false, plan);
+}
+
+int cl_plan_ops_alone(eng_plan_state *plan, eng_plan_state **alone)
+{
+    pthread_mutex_lock(&plan->alone_lock);
+    int status = plan->ops_alone ? ENG_OK : create(plan->device, plan->graph, true, &plan->ops_alone);
+    *alone = plan->ops_alone;
+    pthread_mutex_unlock(&plan->alone_lock);
+    return status;
+}
+
 void cl_plan_destroy(eng_plan_state *plan)
 {
     if (!plan)
         return;
+    cl_plan_destroy(plan->ops_alone);
+    pthread_mutex_destroy(&plan->alone_lock);
     cl_series_end(plan);
     cl_block_destroy(&plan->constant_block);
     free(plan->constants);

@@ -166,7 +166,7 @@ int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, u
             status = cl_no_memory(device, "a store");
     }
     for (uint32_t i = 0; i < s->n_blocks && status == ENG_OK; i++)
-        if (buffers[i].data)
+        if (buffers[i].data && buffers[i].bytes)
             status = cl_block_wrap(device, buffers[i].data, buffers[i].bytes, "tensors", &s->blocks[i]);
         else if (buffers[i].bytes)
             status = create_block(s, buffers[i].bytes, &s->blocks[i]);

@@ -1,6 +1,7 @@
 /* gated_delta_net: token by token, or in chunks. */
 #include "hot.h"
 #include "pool.h"
+#include "rows.h"
 #include "variant.h"
 
 enum { Q, K, V, GATE, BETA, STATE, SRC, DST, CU };
@@ -33,7 +34,9 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_split split;
     char options[128];
 
-    if (sequences == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
+    if (sequences == 0)
+        return cl_zero_result(r);
+    if (cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
         return r->status;
     int at = snprintf(options, sizeof options, "-DS=%lld -DPIECES=%u", (long long)size, split.n);
     if (v->parts)

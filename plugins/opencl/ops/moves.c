@@ -9,6 +9,9 @@ static unsigned unit_of(const cl_recorder *r, const cl_walk *w, uint64_t row_byt
     for (unsigned i = 0; i < w->n; i++) {
         const eng_tensor *t = eng_subgraph_tensor(r->graph, w->tensor[i]);
         all |= w->offset[i] | (t ? t->offset : 0);
+        cl_split split; /* a piece begins where its memory does */
+        if (t && cl_split_of(r->device, r->graph, t, &split) == ENG_OK && split.n > 1)
+            all |= split.piece_bytes;
         for (unsigned d = 1; d < 4; d++)
             all |= w->ne[d] > 1 ? (uint64_t)w->nb[i][d] : 0;
     }

@@ -1,5 +1,6 @@
 /* mul_mat_id: one launch for every piece of the experts. */
 #include "hot.h"
+#include "rows.h"
 #include "variant.h"
 
 enum { DIM_M = 1, DIM_E = 2 };
@@ -236,6 +237,8 @@ static int record(cl_recorder *r, const eng_node *node)
     whole x = {cl_in(r->graph, node, 0), cl_in(r->graph, node, 1), cl_in(r->graph, node, 2), cl_out(r->graph, node, 0)};
     cl_walk w = {.ne = {1, cl_ne(x.a, 1), cl_ne(x.a, 2), 1, 1, 1, 1, 1}};
 
+    if (cl_ne(x.a, 2) == 0) /* no expert: each id names none */
+        return cl_zero_result(r);
     cl_walk_operand(&w, node->in[0], cl_row_bytes(x.a));
     w.nb[0][DIM_M] = cl_nb(x.a, 1);
     w.nb[0][DIM_E] = cl_nb(x.a, 2);

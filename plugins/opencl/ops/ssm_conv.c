@@ -38,12 +38,12 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_split split;
     char options[96], epilogue[CL_EPILOGUE_TEXT];
 
-    if (sequences == 0 || taps == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
+    if (cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
         return r->status;
     snprintf(options, sizeof options, "-DTAPS=%lld -DPIECES=%u -DLOCAL=%zu%s", (long long)taps, split.n, v->group,
              is_regular(r->device, in, &split) ? " -DREGULAR=1" : "");
     cl_epilogue_text(r->epilogue, epilogue);
-    for (unsigned pass = 0; pass < (taps > 1 && v->parts ? 2u : 1u); pass++) {
+    for (unsigned pass = 0; pass < (taps > 1 && v->parts && sequences > 0 ? 2u : 1u); pass++) {
         cl_launch_variant_with(r, v, options, epilogue);
         cl_arg_pool(r, STATE, &split);
         cl_arg_long4(r, (int64_t[4]){channels, tokens, sequences, cl_ne(in[STATE], 2)});

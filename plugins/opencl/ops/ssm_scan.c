@@ -1,6 +1,7 @@
 /* ssm_scan: token by token, or in chunks. */
 #include "hot.h"
 #include "pool.h"
+#include "rows.h"
 #include "variant.h"
 
 enum { X, DT, A, B, C, STATE, SRC, DST, CU };
@@ -56,7 +57,9 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_split split;
     char options[128];
 
-    if (sequences == 0 || cl_ne(in[STATE], 0) == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
+    if (sequences == 0 || cl_ne(in[STATE], 0) == 0) /* tokens of no sequence, sums of no states */
+        return cl_zero_result(r);
+    if (cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
         return r->status;
     int at = snprintf(options, sizeof options, "-DS=%lld -DPIECES=%u", (long long)cl_ne(in[STATE], 0), split.n);
     if (v->parts)

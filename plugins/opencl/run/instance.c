@@ -44,6 +44,18 @@ static int make_kernel(eng_instance_state *x, uint32_t i)
     return ENG_OK;
 }
 
+/* Has one tensor that may be written two slots?  (Weights are only read.) */
+static bool bound_twice(const eng_subgraph *g, eng_store_state *const *stores, const uint32_t *tensors)
+{
+    for (uint32_t i = 0; i < g->n_bindings; i++) {
+        const eng_tensor *t = eng_subgraph_tensor(g, g->binding_tensor[i]);
+        for (uint32_t k = 0; k < i && (t->use & ENG_USE_MASK) != ENG_USE_WEIGHT; k++)
+            if (stores[i] == stores[k] && tensors[i] == tensors[k])
+                return true;
+    }
+    return false;
+}
+
 static int bind(eng_instance_state *x, eng_store_state *const *stores, const uint32_t *tensors)
 {
     const eng_subgraph *g = x->plan->graph;
@@ -96,6 +108,11 @@ int cl_instance_create(eng_plan_state *plan, eng_store_state *const *stores, con
                        eng_instance_state **instance)
 {
     cl_device *device = plan->device;
+    if (device->fuse && bound_twice(plan->graph, stores, tensors)) {
+        int status = cl_plan_ops_alone(plan, &plan);
+        if (status != ENG_OK)
+            return status;
+    }
     eng_instance_state *x = calloc(1, sizeof *x);
     if (x) {
         x->plan = plan;

@@ -25,6 +25,16 @@ void cl_tickets_end(cl_tickets *t)
     free(t->events);
 }
 
+/* Under the lock. */
+static void note_failure(cl_tickets *t, uint64_t ticket, cl_int code)
+{
+    cl_failed_run *before = t->n_failures ? &t->failures[(t->n_failures - 1) % CL_FAILURES] : NULL;
+    if (before && before->last + 1 == ticket && before->code == code)
+        before->last = ticket;
+    else
+        t->failures[t->n_failures++ % CL_FAILURES] = (cl_failed_run){ticket, ticket, code};
+}
+
 /* Under the lock: notes the outcome of the oldest submission, which is done. */
 static void retire(cl_tickets *t, cl_int outcome)
 {
@@ -34,7 +44,7 @@ static void retire(cl_tickets *t, cl_int outcome)
     *event = NULL;
     t->done++;
     if (outcome < 0)
-        t->failures[t->n_failures++ % CL_FAILURES] = (cl_failure){t->done, outcome};
+        note_failure(t, t->done, outcome);
     if (outcome < 0 && cl_error_status(outcome) == ENG_ERR_LOST)
         atomic_store(t->lost, true); /* at once: the next run may come before the wait that tells it */
 }
@@ -149,9 +159,10 @@ cl_waited cl_tickets_wait(cl_tickets *t, uint64_t after, uint64_t ticket, uint64
     pthread_mutex_lock(&t->lock);
     retire_to(t, ticket);
     for (unsigned i = 0; i < CL_FAILURES; i++) {
-        const cl_failure *f = &t->failures[i];
-        if (f->ticket > after && f->ticket <= ticket && (failure->ticket == 0 || f->ticket < failure->ticket))
-            *failure = *f;
+        const cl_failed_run *f = &t->failures[i];
+        const uint64_t first = f->first > after ? f->first : after + 1;
+        if (first <= f->last && first <= ticket && (failure->ticket == 0 || first < failure->ticket))
+            *failure = (cl_failure){first, f->code};
     }
     pthread_mutex_unlock(&t->lock);
     return CL_WAITED;
