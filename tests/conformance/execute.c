@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define NS_PER_SECOND 1000000000u
+#define MOST_DIRT (1u << 20)
 
 cf_operand *cf_operand_at(cf_case *c, uint32_t i)
 {
@@ -32,6 +33,7 @@ struct run {
     eng_plan *plan;
     eng_instance *instance;
     uint32_t index[ENG_MAX_INPUTS + ENG_MAX_OUTPUTS]; /* operand -> tensor of the store */
+    uint32_t dirt;         /* a tensor of NaN that is copied about before the op; UINT32_MAX: none */
     cf_addends addends[2]; /* of what the cell forces to be partial */
     const char *stage;
 };
@@ -64,10 +66,28 @@ static void declare_placed(const cf_case *c, uint32_t i, eng_store_tensor *t)
         t->device = c->suite->ranks[f->where];
 }
 
+/* As large as all operands, if that is not much, and not placed: so results come to lie where NaN was, and what an op does not
+ * write is seen. */
+static void declare_dirt(struct run *r, eng_store_tensor *t, uint32_t *n)
+{
+    uint64_t all = 20480; /* so much that its place is used again at once (libengine/plan/place.c) */
+
+    r->dirt = UINT32_MAX;
+    for (uint32_t i = 0; i < r->c->n_in + ENG_MAX_OUTPUTS; i++) {
+        const cf_operand *o = cf_operand_at(r->c, i);
+        all += o ? o->n_bytes : 0;
+    }
+    if (r->c->cell || r->c->split || all > MOST_DIRT)
+        return;
+    r->dirt = *n;
+    t[(*n)++] = (eng_store_tensor){.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 1, .use = ENG_USE_STATE, .name = "dirt",
+                                   .ne = {(int64_t)(all / sizeof(float))}, .layer = -1};
+}
+
 static int declare(struct run *r)
 {
     cf_case *c = r->c;
-    eng_store_tensor t[ENG_MAX_INPUTS + ENG_MAX_OUTPUTS + 4];
+    eng_store_tensor t[ENG_MAX_INPUTS + ENG_MAX_OUTPUTS + 5];
     uint32_t n = 0, split = c->split ? eng_context_axis(c->suite->context, c->split) : ENG_AXIS_NONE;
 
     memset(t, 0, sizeof t);
@@ -89,6 +109,7 @@ static int declare(struct run *r)
         test_declare_matrix(&t[n++]);
     }
     r->stage = "store";
+    declare_dirt(r, t, &n);
     for (uint32_t k = 0; c->cell && k < c->cell->n; k++)
         if (!cf_addends_declare(&r->addends[k], c, &c->cell->force[k], t, &n))
             return eng_fail(ENG_ERR_NOMEM, "no memory for the addends of an operand");
@@ -203,6 +224,10 @@ static int build(struct run *r)
     r->stage = "graph";
     if (status)
         return status;
+    if (r->dirt != UINT32_MAX) { /* a value of the plan's memory, not the store's */
+        eng_value dirt = eng_graph_tensor(r->graph, 0, r->store, r->dirt);
+        eng_store_value(r->graph, dirt, eng_unary(r->graph, dirt, ENG_UNARY_ABS));
+    }
     for (uint32_t i = 0; i < c->n_in; i++)
         in[i] = through_views(r, i);
     eng_graph_precision(r->graph, (eng_precision)c->precision);
@@ -228,6 +253,20 @@ static bool is_input(const struct run *r, uint32_t i)
     return use == ENG_USE_INPUT || use == ENG_USE_OUTPUT;
 }
 
+static int upload_dirt(struct run *r)
+{
+    uint64_t bytes = (uint64_t)eng_store_get(r->store, r->dirt)->ne[0] * sizeof(float);
+    unsigned char *nan = malloc((size_t)bytes);
+    int status = nan ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "no memory for dirt");
+
+    if (nan) {
+        memset(nan, 0xff, (size_t)bytes);
+        status = eng_store_write(r->store, r->dirt, 0, bytes, nan);
+    }
+    free(nan);
+    return status;
+}
+
 /* Writes what the run may change (all: everything). */
 static int upload(struct run *r, bool all)
 {
@@ -244,6 +283,11 @@ static int upload(struct run *r, bool all)
                                      (const eng_region[]){eng_range(o->bytes, 0, o->n_bytes)}, 1, NULL);
         else
             status = eng_store_write(r->store, r->index[i], 0, o->n_bytes, o->bytes);
+        if (status)
+            return status;
+    }
+    if (all && r->dirt != UINT32_MAX) {
+        int status = upload_dirt(r);
         if (status)
             return status;
     }

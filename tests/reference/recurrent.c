@@ -75,6 +75,19 @@ static void gdn_token(const struct gdn *x, int64_t t)
     }
 }
 
+/* Tokens, which dimension `last` counts, that belong to no sequence give zeros. */
+static void no_sequence(ref_tensor *o, int last, const ref_tensor *cu)
+{
+    const int64_t n = cu->ne[0] - 1, first = integer(cu, 0, 0), end = integer(cu, n, 0);
+    for (int64_t t = 0; t < o->ne[last]; t++)
+        for (int64_t i = 0; i < o->ne[0] && (t < first || t >= end); i++)
+            for (int64_t h = 0; h < (last == 2 ? o->ne[1] : 1); h++) {
+                const int64_t at = last == 2 ? ref_at4(o, i, h, t, 0) : ref_at4(o, i, t, 0, 0);
+                o->data[at] = o->mag[at] = 0;
+                o->touched[at] = 1;
+            }
+}
+
 int ref_op_gated_delta_net(ref_call *c)
 {
     ref_tensor *state = c->in[5];
@@ -88,6 +101,7 @@ int ref_op_gated_delta_net(ref_call *c)
     if (!ref_alloc(&c->out[0], v->ne, 3, true, true))
         return -1;
     c->n_out = 1;
+    no_sequence(&c->out[0], 2, cu);
     x.m = calloc((size_t)(2 * s * s * src->ne[0] * heads + 3 * s + 1), sizeof *x.m);
     if (!x.m)
         return -1;
@@ -133,6 +147,7 @@ int ref_op_ssm_conv(ref_call *c)
     if (!ref_alloc(&c->out[0], x->ne, 2, true, true))
         return -1;
     c->n_out = 1;
+    no_sequence(&c->out[0], 1, cu);
     double *before = calloc((size_t)(src->ne[0] * channels * d + 1), sizeof *before);
     if (!before)
         return -1;
@@ -214,6 +229,7 @@ int ref_op_ssm_scan(ref_call *c)
     if (!ref_alloc(&c->out[0], x->ne, 3, true, true))
         return -1;
     c->n_out = 1;
+    no_sequence(&c->out[0], 2, cu);
     double *all = calloc((size_t)(2 * size * src->ne[0] * heads + 1), sizeof *all), *m = all;
     if (!all)
         return -1;
