@@ -77,7 +77,7 @@ int main(int argc, char **argv)
     check(eng_lm_tokenize(model, prompt, strlen(prompt), ENG_LM_ADD_SPECIAL, &tokens, &n));
     eng_lm_context *context = create_context(model);
     eng_lm_sampler *sampler = create_sampler(model);
-    check(eng_lm_stream_create(model, 0, &stream));
+    check(eng_lm_stream_create(model, ENG_LM_STREAM_GOES_ON, &stream));
 
     fputs(prompt, stdout);
     int32_t token = next_token(context, sampler, tokens, n);

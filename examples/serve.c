@@ -73,7 +73,7 @@ static void begin(answer *a, uint32_t sequence, eng_lm_context *context, const e
     eng_lm_sampler_defaults(&params);
     params.temperature = 0; /* the most likely token: the same text every time */
     check(eng_lm_sampler_create(model, &params, &a->sampler));
-    check(eng_lm_stream_create(model, 0, &a->stream));
+    check(eng_lm_stream_create(model, ENG_LM_STREAM_GOES_ON, &a->stream));
     check(eng_lm_sequence_reuse(context, sequence, a->tokens, a->n, &a->done));
 }
 

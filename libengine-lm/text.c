@@ -97,7 +97,9 @@ int eng_lm_stream_create(const eng_lm_model *m, int special, eng_lm_stream **str
     eng_lm_stream *s = lm_calloc(1, sizeof *s);
     if (!s)
         return ENG_ERR_NOMEM;
-    eng_detokenizer_init(&s->detokenizer, m->tokenizer, special ? ENG_DETOKENIZE_SPECIAL : 0);
+    const bool goes_on = special == ENG_LM_STREAM_GOES_ON || special == (ENG_LM_STREAM_GOES_ON | ENG_LM_STREAM_SPECIAL);
+    eng_detokenizer_init(&s->detokenizer, m->tokenizer, (goes_on ? ENG_DETOKENIZE_KEEP_SPACE : 0) |
+                         (special && special != ENG_LM_STREAM_GOES_ON ? ENG_DETOKENIZE_SPECIAL : 0));
     *stream = s;
     return ENG_OK;
 }

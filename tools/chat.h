@@ -33,6 +33,7 @@ typedef struct chat {
     uint32_t answers;        /* so far                                              */
     int32_t bos;             /* that texts begin with; -1: with none                 */
     bool recurrent;
+    bool goes_on;            /* an answer, with the text of a prompt: no template has been there */
     bool speed;              /* of each answer is told                              */
     bool color;
     bool ended;              /* by /quit                                            */

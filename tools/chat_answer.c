@@ -23,7 +23,7 @@ int chat_generate(chat *c, const eng_lm_sampler_params *how, chat_answer *answer
     eu_text_free(&r->text);
     int status = eng_lm_sampler_create(r->model, how, &r->sampler);
     if (!status)
-        status = eng_lm_stream_create(r->model, 0, &r->stream);
+        status = eng_lm_stream_create(r->model, c->goes_on ? ENG_LM_STREAM_GOES_ON : 0, &r->stream);
     if (status)
         return status;
     eng_lm_context_set_stop(r->context, asked_to_stop, NULL);

@@ -143,6 +143,7 @@ static int answer(chat *c, const request *q, chat_answer *a)
                           "make it larger (-c) or shorten the request", r->n_prompt, c->p.n_cells);
     if (status)
         return status;
+    c->goes_on = q->prompt != NULL;
     const long usual = r->o.n_predict;
     r->o.n_predict = q->n_predict;
     status = chat_generate(c, &q->how, a);

@@ -116,7 +116,7 @@ static int run_text(run *r)
     if (!status)
         status = run_open_grammar(r);
     if (!status)
-        status = eng_lm_stream_create(r->model, 0, &r->stream);
+        status = eng_lm_stream_create(r->model, r->n_prompt || r->n_held ? ENG_LM_STREAM_GOES_ON : 0, &r->stream);
     if (!status)
         status = generate(r, &out, &before);
     if (!status && r->o.save_state)

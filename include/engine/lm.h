@@ -148,7 +148,13 @@ ENG_API void eng_lm_free(void *memory);
 /* Does this token end a text? */
 ENG_API int eng_lm_is_end(const eng_lm_model *model, int32_t token);
 
-/* Text as tokens come: characters that are not complete yet are held back. */
+/* Text as tokens come: characters that are not complete yet are held back.  special: 0 or ENG_LM_STREAM_*; any other number is
+ * SPECIAL alone. */
+enum {
+    ENG_LM_STREAM_SPECIAL = 1, /* control tokens are spelt                                        */
+    ENG_LM_STREAM_GOES_ON = 2  /* the tokens go on with a text: the space before its first word stays, which vocabularies of
+                                  SentencePiece put before every word, and which is none at the beginning of a text.  Since 3.1 */
+};
 ENG_API int eng_lm_stream_create(const eng_lm_model *model, int special, eng_lm_stream **stream);
 ENG_API void eng_lm_stream_destroy(eng_lm_stream *stream);
 /* *text is valid until the next call.  token -1: the end, gives what is held. */

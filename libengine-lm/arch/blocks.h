@@ -354,6 +354,8 @@ int lm_latent_indexed(lm_loader *l);
 /* Tokens of a pool (pools.c); with them. */
 int lm_numbers_pools(lm_loader *l);
 int lm_numbers_pool_means(lm_loader *l);
+/* Heads are rotated, if a key does not deny it (granite.c). */
+int lm_granite_rope(lm_loader *l);
 /* Taps, the size of a state, and heads that share and that do not: what all layers with states have (recurrent.c). */
 int lm_numbers_states(lm_loader *l);
 /* Heads of recurrent layers (recurrent.c). */

@@ -10,12 +10,9 @@ static const lm_weight_row rows[] = {
 
 static int more(lm_loader *l)
 {
-    lm_numbers *n = &l->model->n;
-    int64_t rotated = 0;
-    int status = lm_key_integer(l, "rope.scaling.finetuned", 0, 1, &rotated);
-    for (int i = 0; i < n->n_layers; i++)
-        n->layer[i].rotated = rotated;
-    return status;
+    int64_t rotated;
+    int status = lm_key_integer(l, "rope.scaling.finetuned", 0, 1, &rotated); /* which these files must have */
+    return status ? status : lm_granite_rope(l);
 }
 
 const lm_arch lm_arch_granitehybrid = {

@@ -15,5 +15,6 @@ const lm_arch lm_arch_granitemoe = {
     .needs = LM_READS_LOGIT_SCALE,
     .divided = true,
     .experts = LM_EXPERTS_MAYBE,
+    .more = lm_granite_rope,
     .shared = LM_SHARED_LENGTH,
 };

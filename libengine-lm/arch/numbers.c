@@ -71,7 +71,11 @@ static int check_changing(const lm_loader *l)
         if (status)
             return status;
     }
-    return ENG_OK;
+    int64_t causal;
+    int status = lm_key_integer_or(l, "attention.causal", 0, 1, 1, &causal);
+    return status || causal ? status :
+           eng_fail(ENG_ERR_UNSUPPORTED, "key %s.attention.causal is false" ENG_CAUSE "models whose tokens see later ones are not known",
+                    l->arch_name);
 }
 
 /* A factor, which an architecture may not read: then it is `otherwise`, as it is where the key is absent or 0. */
@@ -187,9 +191,12 @@ static int common(lm_loader *l)
     int status = lm_key_integer(l, "embedding_length", 1, LM_MAX_EXTENT, &n->n_embd);
     if (!status)
         status = lm_key_integer_or(l, "context_length", 1, INT32_MAX, 4096, &n->n_ctx_train);
+    const char *epsilon = m->arch->layer_norm && !m->arch->rms_epsilon ? "attention.layer_norm_epsilon" :
+                                                                         "attention.layer_norm_rms_epsilon";
+    if (!status && !lm_key_is(l, epsilon)) /* published ones differ by ten times */
+        status = eng_fail(ENG_ERR_FORMAT, "the file has no key %s.%s, which a %s model needs", l->arch_name, epsilon, l->arch_name);
     if (!status)
-        status = lm_key_number_or(l, m->arch->layer_norm && !m->arch->rms_epsilon ? "attention.layer_norm_epsilon" :
-                                  "attention.layer_norm_rms_epsilon", m->arch->layer_norm ? 1e-5 : 1e-6, &n->eps);
+        status = lm_key_number_or(l, epsilon, 0, &n->eps);
     if (!status)
         status = m->arch->latent ? lm_numbers_latent(l) : !n->n_head ? heads(l) : ENG_OK;
     if (status)
@@ -399,8 +406,12 @@ static int gating(lm_loader *l)
     int64_t kind, norm = a->unnormed == LM_IF_KEY_DENIES;
     int64_t own = a->root_softplus ? ROOT_SOFTPLUS : a->sigmoid ? SIGMOID : SOFTMAX;
     int status = lm_key_integer_or(l, "expert_gating_func", 0, 1 << 16, own, &kind);
-    if (!status && a->unnormed >= LM_BY_KEY)
-        status = lm_key_integer_or(l, "expert_weights_norm", 0, 1, norm, &norm);
+    const int64_t fact = a->unnormed >= LM_BY_KEY ? norm : a->unnormed == LM_NEVER;
+    if (!status)
+        status = lm_key_integer_or(l, "expert_weights_norm", 0, 1, fact, &norm);
+    if (!status && a->unnormed < LM_BY_KEY && norm != fact && kind != SOFTMAX_OF_CHOSEN)
+        status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_weights_norm is %s" ENG_CAUSE "experts' weights of %s models %s normed",
+                          l->arch_name, norm ? "true" : "false", l->arch_name, fact ? "are always" : "are never");
     if (status)
         return status;
     kind = kind ? kind : own;

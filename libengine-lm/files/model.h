@@ -294,11 +294,13 @@ enum {
 };
 
 /* A file being loaded. */
+#define LM_PLACES 16
 typedef struct lm_loader {
     eng_lm_model *model;
     eng_gguf *gguf;      /* NULL: the model's store has it                        */
     const char *arch_name;
     uint8_t *read;       /* of each key: has anybody asked for it?                */
+    uint64_t *places;    /* LM_PLACES of them: numbers of keys that were asked for last (unread.c) */
     bool drafts;         /* the block that drafts is wanted                       */
 } lm_loader;
 

@@ -10,14 +10,21 @@ int lm_unread_begin(lm_loader *l)
 {
     uint64_t n = eng_gguf_key_count(l->gguf);
     l->read = lm_alloc(&l->model->memory, (size_t)n, sizeof *l->read);
-    return l->read || n == 0 ? ENG_OK : ENG_ERR_NOMEM;
+    l->places = lm_alloc(&l->model->memory, LM_PLACES, sizeof *l->places);
+    return (l->read || n == 0) && l->places ? ENG_OK : ENG_ERR_NOMEM;
 }
 
 void lm_unread_not(const lm_loader *l, const char *key)
 {
     const eng_gguf_key *found = eng_gguf_key_find(l->gguf, key);
-    for (uint64_t i = 0; found && l->read && i < eng_gguf_key_count(l->gguf); i++)
-        l->read[i] |= eng_gguf_key_get(l->gguf, i) == found;
+    if (!found || !l->read)
+        return;
+    /* of a list that each layer asks for, its place was found before */
+    uint64_t *place = &l->places[(uintptr_t)found / sizeof(void *) % LM_PLACES];
+    if (eng_gguf_key_get(l->gguf, *place) != found)
+        for (*place = 0; eng_gguf_key_get(l->gguf, *place) != found; ++*place)
+            ;
+    l->read[*place] = true;
 }
 
 /* Is it the architecture's?  Of rope all keys are read, or the file is refused (rope.c). */

@@ -176,6 +176,8 @@ static int try_without(eng_lm_fit *f, unsigned stage, fit_attempt *best)
     return ENG_OK;
 }
 
+#define DEFAULT_SPILL "cpu"
+
 /* Is the device that tensors would move to all that there is? */
 static int can_move(eng_lm_fit *f, bool *answer)
 {
@@ -184,6 +186,8 @@ static int can_move(eng_lm_fit *f, bool *answer)
     if (!f->p.spill)
         return ENG_OK;
     int status = fit_member_find(f, f->p.spill, &member);
+    if (status == ENG_ERR_NOTFOUND && strcmp(f->p.spill, DEFAULT_SPILL) == 0)
+        return ENG_OK; /* nobody asked for it: what lacks is told */
     for (uint32_t i = 0; i < f->n_leaves && !status; i++)
         *answer |= !fit_same_pool(&f->member[i], &f->member[member]);
     return status;
@@ -215,7 +219,7 @@ static int search(eng_lm_fit *f)
 
 void eng_lm_fit_defaults(eng_lm_fit_params *params)
 {
-    *params = (eng_lm_fit_params){.size = sizeof *params, .reserve = UINT64_MAX, .spill = "cpu"};
+    *params = (eng_lm_fit_params){.size = sizeof *params, .reserve = UINT64_MAX, .spill = DEFAULT_SPILL};
 }
 
 /* The device's leaves, with what they have free. */

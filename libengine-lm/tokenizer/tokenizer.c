@@ -33,6 +33,7 @@ static int find_texts(const eng_gguf *g, const char *name, uint64_t *n)
 
 /* -- the vocabulary --------------------------------------------------------------- */
 
+#define MOST_BYTES 65536u /* of a token: what is longer costs memory and time, and helps nobody */
 static int read_token(eng_tokenizer *t, const eng_gguf *g, uint32_t id)
 {
     char empty[32];
@@ -45,6 +46,8 @@ static int read_token(eng_tokenizer *t, const eng_gguf *g, uint32_t id)
         text.length = (uint64_t)snprintf(empty, sizeof empty, "[EMPTY_%u]", id);
         text.data = empty;
     }
+    if (text.length > MOST_BYTES)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "token %u has %" PRIu64 " bytes, at most %u are possible", id, text.length, MOST_BYTES);
     uint32_t known = eng_tokenizer_symbol(t, text.data, text.length);
     if (known == NO_SYMBOL) {
         uint32_t symbol;
@@ -204,7 +207,7 @@ static int read_ends(eng_tokenizer *t, const eng_gguf *g)
                                        KEY("fim_rep_token_id"), KEY("fim_sep_token_id")};
     static const char *const texts[] = {"<|im_end|>",    "<|eot_id|>",      "<|end|>",    "<end_of_turn>", "<turn|>",
                                         "<|endoftext|>", "<|end_of_text|>", "<|eom_id|>", "</s>",          "<EOT>",
-                                        "<eos>"};
+                                        "<eos>",         "<|return|>",      "<|call|>",   "<|calls|>",     "<|flush|>"};
     int status = ENG_OK;
 
     mark_end(t, t->eos);
@@ -216,6 +219,12 @@ static int read_ends(eng_tokenizer *t, const eng_gguf *g)
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts && !status; i++)
         mark_end(t, eng_tokenizer_find(t, texts[i]));
+    /* where answers end with these, "<|end|>" ends but a part of one: what was thought before it, for example */
+    const int32_t part = eng_tokenizer_find(t, "<|end|>");
+    const bool calls = eng_tokenizer_find(t, "<|call|>") >= 0 || eng_tokenizer_find(t, "<|calls|>") >= 0;
+    if (part >= 0 && part != t->eos && calls &&
+        (eng_tokenizer_find(t, "<|return|>") >= 0 || eng_tokenizer_find(t, "<|flush|>") >= 0))
+        t->ends[part] = 0;
     return status;
 }
 

@@ -17,6 +17,9 @@
 #define UNKNOWN_PENALTY 10.0f
 #define NONE UINT32_MAX
 
+/* Normalisation makes at most 33 bytes of three, and a space is three: what makes more is no such table. */
+#define MOST_SPELT(length) (64 * (length) + 4096)
+
 /* The best way to the place behind a byte: by the piece that begins at `from`. */
 struct node {
     float score;
@@ -115,6 +118,8 @@ static bool normalise(encoder *e, const char *text, size_t length)
         fine = fine && add(e, r.text, r.length);
         if (r.length > 0)
             after_space = fewer && r.text[r.length - 1] == ' ';
+        if (e->spelling.n > MOST_SPELT(length))
+            return true; /* which is refused */
     }
     while (fewer && e->spelling.n >= 3 && memcmp(e->spelling.at + e->spelling.n - 3, space, 3) == 0)
         e->spelling.n -= 3;
@@ -199,6 +204,10 @@ int eng_unigram_encode(encoder *e, const char *text, size_t length)
     if (!normalise(e, text, length))
         return no_memory();
     const size_t n = e->spelling.n;
+    if (n > MOST_SPELT(length))
+        return eng_fail(ENG_ERR_FORMAT, "a text of %zu bytes would be normalised to more than %zu" ENG_CAUSE
+                        "the file's table of replacements (tokenizer.ggml.precompiled_charsmap) is no Unicode normalisation", length,
+                        MOST_SPELT(length));
     if (n >= NONE - 1)
         return eng_fail(ENG_ERR_INVALID, "a text of %zu bytes is too long to be turned into tokens at once", length);
     if (!eu_reserve(e->nodes, e->node_room, n + 1) || !eu_array_reserve(&e->characters, n + 1))

@@ -91,6 +91,7 @@ const archs_model archs_table[] = {
     {"--arch olmo2 --seed 122 --heads 6 --kv-heads 3 --head 16", true},
     {"--arch olmo2 --seed 123 --layers 5 --int attention.sliding_window=4 --yarn 8 --context 8192 --type q8_0", false},
     {"--arch granite --seed 124", true},
+    {"--arch granite --seed 126 --int rope.scaling.finetuned=0", true},
     {"--arch granite --seed 125 --experts 5 --used 2 --freqs --tied --without attention.scale --without residual_scale",
      false},
     {"--arch command-r --seed 126 --heads 6 --kv-heads 3 --head 16", true},
@@ -131,6 +132,7 @@ const archs_model archs_table[] = {
      "--int rope.scaling.original_context_length=64 --key rope.scaling.attn_factor=1.19 --type q8_0", false},
     {"--arch olmoe --seed 142 --experts 7 --used 3", true},
     {"--arch granitemoe --seed 143 --experts 6 --used 2 --type q8_0", true},
+    {"--arch granitemoe --seed 144 --experts 4 --used 2 --int rope.scaling.finetuned=0", true},
     /* gemma4: heads, K/V heads and widths by layer, caches that later layers read, per-layer embeddings, experts
        beside */
     {"--arch gemma4 --seed 144 --layers 6 --period 3 --heads 6 --kv-heads 3 --full-kv-heads 1 --head 48 --local-head "

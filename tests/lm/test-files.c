@@ -182,7 +182,12 @@ static const change changes[] = {
     {QWEN2, .key = "embedding_scale", .number = 12, .status = UNSUPPORTED, .says = {"key qwen2.embedding_scale is 12"}},
     {QWEN2, .key = "residual_scale", .number = 1},
     {QWEN3, .key = "attn_logit_softcapping", .number = 50, .status = UNSUPPORTED, .says = {"qwen3.attn_logit_softcapping"}},
+    {LLAMA, .key = "attention.causal", .number = 0, .status = UNSUPPORTED, .says = {"llama.attention.causal is false"}},
+    {"--arch qwen3moe --layers 1 --experts 4", .key = "expert_weights_norm", .number = 0, .status = UNSUPPORTED,
+     .says = {"expert_weights_norm is false", "always normed"}},
     /* what a graph depends on must be there, once, and possible */
+    {"--arch llama --layers 1 --without attention.layer_norm_rms_epsilon", .drop = "nothing", .status = FORMAT,
+     .says = {"no key llama.attention.layer_norm_rms_epsilon"}},
     {"--arch gemma2 --layers 1 --without attention.sliding_window", .drop = "nothing", .status = FORMAT,
      .says = {"no key gemma2.attention.sliding_window", "present-day converter"}},
     {"--arch gemma2 --layers 1 --without attn_logit_softcapping", .drop = "nothing", .status = FORMAT,

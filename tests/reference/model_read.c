@@ -17,7 +17,7 @@ static void read_sight(reader *r, layer *l, int64_t il)
     int64_t window = any ? ref_key(r, "attention.sliding_window", 0, m->f.ungated ? 4096 : 0) : 0;
     l->local = window > 0 && (period == 0 || il % period < period - 1);
     l->window = l->local ? window : 0;
-    bool nowhere = strcmp(m->arch, "granitehybrid") == 0 && !ref_key(r, "rope.scaling.finetuned", 0, -1);
+    bool nowhere = strncmp(m->arch, "granite", 7) == 0 && !ref_key(r, "rope.scaling.finetuned", 0, 1);
     l->rotated = !nowhere && (!m->f.rope_rest || (il + 1) % m->f.rope_rest != 0) &&
                  (l->local || !m->f.local_alone || window == 0);
     if (strcmp(m->arch, "llama4") == 0 && l->rotated)
