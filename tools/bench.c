@@ -13,6 +13,7 @@
 #include "hints.h"
 #include "libengine/util/util.h"
 #include "loading.h"
+#include "standard.h"
 #include "uninstalled.h"
 
 #define EXIT_USAGE 64
@@ -405,6 +406,7 @@ static int run_all(eng_context *context, const arguments *a)
 
 int main(int argc, char **argv)
 {
+    keep_standard_files();
     arguments a = {0};
     eng_context *context = NULL;
     find_uninstalled_plugins();
@@ -423,5 +425,5 @@ int main(int argc, char **argv)
     bench_cases_free(&a.cases);
     eu_pattern_destroy(a.filter);
     free(a.names);
-    return code % 1000;
+    return written(BENCH_PROGRAM, code % 1000);
 }

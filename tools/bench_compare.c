@@ -48,7 +48,9 @@ bool bench_compare(const char *file, const bench_results *results)
     json_t *report = json_load_file(file, JSON_REJECT_DUPLICATES, &error);
     const char *schema = json_string_value(json_object_get(report, "schema"));
     const json_t *cases = json_object_get(report, "cases");
-    if (!report)
+    if (!report && error.line < 0)
+        fprintf(stderr, BENCH_PROGRAM ": %s\n", error.text);
+    else if (!report)
         fprintf(stderr, BENCH_PROGRAM ": %s, line %d: %s\n", file, error.line, error.text);
     else if (!schema || strcmp(schema, BENCH_SCHEMA) != 0 || !json_is_array(cases))
         fprintf(stderr, BENCH_PROGRAM ": %s must be a report of engine-bench --json, schema %s, got schema %s\n", file,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -102,19 +103,24 @@ static void draw(FILE *f, const bench_results *results)
 
 bool bench_plot(const char *file, const bench_results *results)
 {
+    struct stat st;
+    const bool direct = stat(file, &st) == 0 && !S_ISREG(st.st_mode); /* a device or a pipe */
     eu_text part = {0};
-    eu_text_format(&part, "%s.part-%ld", file, (long)getpid());
+    if (direct)
+        eu_text_format(&part, "%s", file);
+    else
+        eu_text_format(&part, "%s.part-%ld", file, (long)getpid());
     FILE *f = part.failed ? NULL : fopen(part.at, "w");
     bool good = f != NULL;
     if (f) {
         draw(f, results);
         good = !ferror(f);
-        good = fclose(f) == 0 && good && rename(part.at, file) == 0;
+        good = fclose(f) == 0 && good && (direct || rename(part.at, file) == 0);
     }
     if (!good) {
         fprintf(stderr, BENCH_PROGRAM ": %s cannot be written: %s\n", file,
                 part.failed ? "out of memory" : strerror(errno));
-        if (f)
+        if (f && !direct)
             remove(part.at);
     }
     eu_text_free(&part);

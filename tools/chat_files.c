@@ -85,6 +85,8 @@ static int read_messages(const char *path, json_t **all)
     size_t i;
     json_t *m;
     *all = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+    if (!*all && why.line < 0)
+        return eng_fail(ENG_ERR_IO, "%s cannot be loaded" ENG_CAUSE "%s", path, why.text);
     if (!*all)
         return eng_fail(ENG_ERR_FORMAT, "%s is no conversation" ENG_CAUSE "%s, line %d", path, why.text, why.line);
     const json_t *list = json_object_get(*all, "messages");

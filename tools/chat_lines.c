@@ -203,8 +203,8 @@ static int one(chat *c, const char *line, size_t n)
     chat_answer a = {0};
     json_t *read = json_loadb(line, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
     int status = read ? take_all(c, read, &q) :
-                        eng_fail(ENG_ERR_FORMAT, "the request is no JSON" ENG_CAUSE "%s, at byte %d", why.text,
-                                 why.position);
+                        eng_fail(ENG_ERR_FORMAT, "the request is no JSON" ENG_CAUSE "%s, at byte %d",
+                                 strstr(why.text, "JSON_ALLOW_NUL") ? "\\u0000 has no place in a text" : why.text, why.position);
     if (!status)
         status = answer(c, &q, &a);
     const json_t *id = json_object_get(read, "id");

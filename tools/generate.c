@@ -8,6 +8,7 @@
 #include "chat.h"
 #include "generate_imatrix.h"
 #include "generate_run.h"
+#include "standard.h"
 #include "uninstalled.h"
 
 /* One line, and the exit code: names of devices that cannot be read are the command line's fault. */
@@ -212,6 +213,7 @@ static int run_perplexity(run *r)
 
 int main(int argc, char **argv)
 {
+    keep_standard_files();
     run *r = calloc(1, sizeof *r);
     if (!r) {
         fputs("engine-generate: out of memory for the options\n", stderr);

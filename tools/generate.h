@@ -70,6 +70,8 @@ typedef struct options {
     uint32_t compilers;  /* processes that compile beside this one, at most         */
     bool list_devices;
     uint32_t last_layers; /* on accelerators; 0: all                            */
+    bool cpu_experts;    /* stay on the cpu, those of so many layers; 0: of all */
+    uint32_t cpu_expert_layers;
     bool no_layers;      /* on accelerators: the device is cpu                  */
     bool escape;         /* \n and the like in -p                              */
     int32_t rotate_kv;   /* ENG_LM_ROTATE_*, or 0                               */
@@ -94,6 +96,8 @@ uint32_t compilers_default(void);
 
 /* Of the command line alone: -1, or EXIT_USAGE after one line on stderr. */
 int options_check(options *o);
+/* Has the file experts in stacks? (generate_check.c) */
+int file_has_experts(const char *path, bool *experts);
 /* What has no effect on this device and model is told, a line each. */
 int device_notes(const options *o, eng_device *device);
 

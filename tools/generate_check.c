@@ -124,6 +124,10 @@ static const char *chat_fault(const options *o)
 /* Options about texts and conversations may stand there, as on the command line of the run that it is for. */
 static const char *compile_fault(const options *o)
 {
+    unsigned share, of;
+    char end;
+    if (sscanf(o->compile, "%u/%u%c", &share, &of, &end) != 2 || share < 1 || share > of || of > 64)
+        return "--compile takes I/N, 1 <= I <= N <= 64: which of how many processes compiles, or nothing for all of it";
     return o->load_state || o->save_state || o->perplexity || o->explain || o->profile ?
                "--compile runs nothing: leave out --load-state, --save-state, --perplexity, --explain and --profile" :
            o->prompt && o->prompt_file ? "-p and -f exclude each other" : NULL;
@@ -230,7 +234,7 @@ static void note(const char *what)
 }
 
 /* Has the model experts in stacks? */
-static int has_experts(const char *path, bool *experts)
+int file_has_experts(const char *path, bool *experts)
 {
     eng_gguf *gguf = NULL;
     int status = eng_gguf_open(path, &gguf);
@@ -258,7 +262,7 @@ int device_notes(const options *o, eng_device *device)
         note("-t has no effect: no cpu device is used");
     if (o->chosen_split && o->split == SPLIT_LAYER && leaves < 2)
         note("-sm layer has no effect on one device");
-    int status = o->expert_parallel ? has_experts(o->model, &experts) : ENG_OK;
+    int status = o->expert_parallel ? file_has_experts(o->model, &experts) : ENG_OK;
     if (!status && o->expert_parallel && !experts)
         note("--expert-parallel has no effect: the model has no experts");
     else if (!status && o->expert_parallel && leaves < 2)

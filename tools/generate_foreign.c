@@ -62,28 +62,40 @@ static bool whole(const char *text, unsigned long most, unsigned long *value)
 static int keep_on_cpu(options *o, const char *flag, char *pattern)
 {
     if (!pattern)
-        return refuse(flag, "out of memory for the pattern");
+        return eng_fail_code(EU_NO_MEMORY("the pattern of an option"));
     if (o->n_overrides == MAX_OVERRIDES) {
         free(pattern);
-        return refuse(flag, "too many patterns");
+        return eng_fail(ENG_ERR_INVALID, "%s" ENG_CAUSE "there are too many patterns (-ot) beside it", flag);
     }
     o->memory[o->n_overrides] = pattern;
     o->overrides[o->n_overrides++] = (eng_lm_override){pattern, "cpu"};
-    return -1;
+    return ENG_OK;
 }
 
-static int keep_experts(options *o, const char *flag, const char *value)
+/* What it comes to says the file (keep_experts): it may have no experts. */
+static int take_experts(options *o, const char *flag, const char *value)
 {
-    eu_text pattern = {0};
     unsigned long layers = 0;
     if (value && !whole(value, 512, &layers))
         return refuse(flag, "a number of layers is needed, at most 512");
-    for (unsigned long i = 0; i < layers; i++)
-        eu_text_format(&pattern, "%s%lu", i ? "|" : "^blk\\.(", i);
-    if (value && !layers)
-        return -1;
-    eu_text_add(&pattern, value ? ")\\.ffn_(up|down|gate|gate_up)_exps" : "\\.ffn_(up|down|gate|gate_up)_exps");
-    return keep_on_cpu(o, flag, eu_text_take(&pattern));
+    o->cpu_experts = !value || layers > 0;
+    o->cpu_expert_layers = (uint32_t)layers;
+    return -1;
+}
+
+int keep_experts(options *o)
+{
+    bool experts = false;
+    eu_text pattern = {0};
+    int status = o->cpu_experts ? file_has_experts(o->model, &experts) : ENG_OK;
+    if (!status && o->cpu_experts && !experts)
+        fputs("engine-generate: note: -cmoe and -ncmoe have no effect: the model has no experts\n", stderr);
+    if (status || !experts)
+        return status;
+    for (uint32_t i = 0; i < o->cpu_expert_layers; i++)
+        eu_text_format(&pattern, "%s%u", i ? "|" : "^blk\\.(", (unsigned)i);
+    eu_text_add(&pattern, o->cpu_expert_layers ? ")\\.ffn_(up|down|gate|gate_up)_exps" : "\\.ffn_(up|down|gate|gate_up)_exps");
+    return keep_on_cpu(o, "-cmoe", eu_text_take(&pattern));
 }
 
 static int take_layers(options *o, const char *flag, const char *value)
@@ -135,16 +147,7 @@ int keep_layers(options *o)
         eu_text_format(&pattern, "%s%lld",
                        i ? "|" : "^(?:blk|cache_[a-z_]+|state|conv|pool|entry|entry_i|ngrams)\\.(?:", (long long)i);
     eu_text_add(&pattern, ")(?:\\.|$)");
-    char *text = eu_text_take(&pattern);
-    if (!text)
-        return eng_fail_code(EU_NO_MEMORY("the pattern of --gpu-layers"));
-    if (o->n_overrides == MAX_OVERRIDES) {
-        free(text);
-        return eng_fail(ENG_ERR_INVALID, "--gpu-layers" ENG_CAUSE "there are too many patterns (-ot) beside it");
-    }
-    o->memory[o->n_overrides] = text;
-    o->overrides[o->n_overrides++] = (eng_lm_override){text, "cpu"};
-    return ENG_OK;
+    return keep_on_cpu(o, "--gpu-layers", eu_text_take(&pattern));
 }
 
 /* OpenCL0 and GPU0 are opencl:0. */
@@ -204,7 +207,7 @@ static int apply(options *o, const struct foreign *f, const char *flag, const ch
     case REFUSED: return refuse(flag, f->words);
     case LAYERS: return take_layers(o, flag, value);
     case CPU_EXPERTS:
-    case FIRST_EXPERTS: return keep_experts(o, flag, value);
+    case FIRST_EXPERTS: return take_experts(o, flag, value);
     case ROTATE: return rotate(o, flag, value);
     case ESCAPE: o->escape = true; return -1;
     case LIST: o->list_devices = true; return -1;

@@ -18,5 +18,7 @@ void options_foreign_help(void);
 char *device_from_foreign(const char *text);
 /* -ngl N, once the model is known: all but the last N layers are kept on the processor.  An ENG status. */
 int keep_layers(options *o);
+/* The same of -cmoe and -ncmoe. */
+int keep_experts(options *o);
 
 #endif

@@ -24,6 +24,8 @@ int run_open_engine(run *r)
     if (status == ENG_ERR_NOTFOUND && (r->o.profile || r->o.compile)) /* no such plugin: the device's name is refused */
         status = ENG_OK;
     if (!status)
+        status = keep_experts(&r->o);
+    if (!status)
         status = keep_layers(&r->o);
     if (!status && r->o.no_kv_offload) {
         r->o.nkvo_override = r->o.n_overrides++;

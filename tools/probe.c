@@ -9,6 +9,7 @@
 #include "hints.h"
 #include "libengine/util/util.h"
 #include "probe.h"
+#include "standard.h"
 #include "uninstalled.h"
 
 typedef enum probe_mode { LIST, PLUGINS, OPS, SELF_TEST, BENCH, ENVIRONMENT, CHECK } probe_mode;
@@ -286,6 +287,7 @@ static int run_collected(const arguments *a)
 
 int main(int argc, char **argv)
 {
+    keep_standard_files();
     arguments a = {.settings = {.isolate = true, .timeout = 0}};
     find_uninstalled_plugins();
     int code = parse(&a, argc, argv);

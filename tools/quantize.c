@@ -22,6 +22,7 @@
 #include "hints.h"
 #include "loading.h"
 #include "quantize.h"
+#include "standard.h"
 #include "uninstalled.h"
 #include "weighted.h"
 
@@ -241,7 +242,7 @@ static int is_interrupted(void)
 static void catch_interrupts(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction now, ours = {.sa_handler = note_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
+    struct sigaction now, ours = {.sa_handler = note_interrupt, .sa_flags = SA_RESETHAND} /* what waits for a pipe is interrupted, too */;
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
@@ -369,6 +370,7 @@ static int convert_file(job *j, eng_context *context)
 
 int main(int argc, char **argv)
 {
+    keep_standard_files();
     job j = {.device = "cpu", .stopped = is_interrupted};
     eng_context *context = NULL;
     int answer = parse(&j, argc, argv);

@@ -148,12 +148,10 @@ ENG_API void eng_lm_free(void *memory);
 /* Does this token end a text? */
 ENG_API int eng_lm_is_end(const eng_lm_model *model, int32_t token);
 
-/* Text as tokens come: characters that are not complete yet are held back.  special: 0 or ENG_LM_STREAM_*; any other number is
- * SPECIAL alone. */
+/* Text as tokens come: characters that are not complete yet are held back.  special: 0 or ENG_LM_STREAM_*; others are SPECIAL. */
 enum {
     ENG_LM_STREAM_SPECIAL = 1, /* control tokens are spelt                                        */
-    ENG_LM_STREAM_GOES_ON = 2  /* the tokens go on with a text: the space before its first word stays, which vocabularies of
-                                  SentencePiece put before every word, and which is none at the beginning of a text.  Since 3.1 */
+    ENG_LM_STREAM_GOES_ON = 2  /* since 3.1: they go on with a text, so that a space before the first word stays          */
 };
 ENG_API int eng_lm_stream_create(const eng_lm_model *model, int special, eng_lm_stream **stream);
 ENG_API void eng_lm_stream_destroy(eng_lm_stream *stream);

@@ -73,9 +73,8 @@ static int check_changing(const lm_loader *l)
     }
     int64_t causal;
     int status = lm_key_integer_or(l, "attention.causal", 0, 1, 1, &causal);
-    return status || causal ? status :
-           eng_fail(ENG_ERR_UNSUPPORTED, "key %s.attention.causal is false" ENG_CAUSE "models whose tokens see later ones are not known",
-                    l->arch_name);
+    return status || causal ? status : eng_fail(ENG_ERR_UNSUPPORTED, "key %s.attention.causal is false" ENG_CAUSE
+                                                "models whose tokens see later ones are not known", l->arch_name);
 }
 
 /* A factor, which an architecture may not read: then it is `otherwise`, as it is where the key is absent or 0. */
@@ -191,12 +190,11 @@ static int common(lm_loader *l)
     int status = lm_key_integer(l, "embedding_length", 1, LM_MAX_EXTENT, &n->n_embd);
     if (!status)
         status = lm_key_integer_or(l, "context_length", 1, INT32_MAX, 4096, &n->n_ctx_train);
-    const char *epsilon = m->arch->layer_norm && !m->arch->rms_epsilon ? "attention.layer_norm_epsilon" :
-                                                                         "attention.layer_norm_rms_epsilon";
-    if (!status && !lm_key_is(l, epsilon)) /* published ones differ by ten times */
-        status = eng_fail(ENG_ERR_FORMAT, "the file has no key %s.%s, which a %s model needs", l->arch_name, epsilon, l->arch_name);
-    if (!status)
-        status = lm_key_number_or(l, epsilon, 0, &n->eps);
+    const bool own = m->arch->layer_norm && !m->arch->rms_epsilon;
+    const char *epsilon = own ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
+    if (!status) /* published ones differ by ten times */
+        status = lm_key_is(l, epsilon) ? lm_key_number_or(l, epsilon, 0, &n->eps) :
+            eng_fail(ENG_ERR_FORMAT, "the file has no key %s.%s, which a %s model needs", l->arch_name, epsilon, l->arch_name);
     if (!status)
         status = m->arch->latent ? lm_numbers_latent(l) : !n->n_head ? heads(l) : ENG_OK;
     if (status)
@@ -403,23 +401,21 @@ static int gating(lm_loader *l)
 {
     const lm_arch *a = l->model->arch;
     lm_routing *r = &l->model->n.routing;
-    int64_t kind, norm = a->unnormed == LM_IF_KEY_DENIES;
-    int64_t own = a->root_softplus ? ROOT_SOFTPLUS : a->sigmoid ? SIGMOID : SOFTMAX;
+    int64_t kind, norm, own = a->root_softplus ? ROOT_SOFTPLUS : a->sigmoid ? SIGMOID : SOFTMAX;
     int status = lm_key_integer_or(l, "expert_gating_func", 0, 1 << 16, own, &kind);
-    const int64_t fact = a->unnormed >= LM_BY_KEY ? norm : a->unnormed == LM_NEVER;
+    const int64_t fact = a->unnormed == LM_IF_KEY_DENIES || a->unnormed == LM_NEVER; /* where no key says it */
     if (!status)
         status = lm_key_integer_or(l, "expert_weights_norm", 0, 1, fact, &norm);
     if (!status && a->unnormed < LM_BY_KEY && norm != fact && kind != SOFTMAX_OF_CHOSEN)
-        status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_weights_norm is %s" ENG_CAUSE "experts' weights of %s models %s normed",
-                          l->arch_name, norm ? "true" : "false", l->arch_name, fact ? "are always" : "are never");
+        return eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_weights_norm is %s" ENG_CAUSE "experts' weights of %s models %s normed",
+                        l->arch_name, norm ? "true" : "false", l->arch_name, fact ? "are always" : "are never");
     if (status)
         return status;
     kind = kind ? kind : own;
     if (kind != own && (!lm_arch_reads(l, LM_READS_GATING) || kind > ROOT_SOFTPLUS))
-        return eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_gating_func is %lld" ENG_CAUSE
-                        "of routers only %s (%d) is known "
-                        "for %s", l->arch_name, (long long)kind, own == SIGMOID ? "sigmoid" : own == SOFTMAX ? "softmax" : "the root of softplus", (int)own,
-                        l->arch_name);
+        return eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_gating_func is %lld" ENG_CAUSE "of routers only %s (%d) is known for %s",
+                        l->arch_name, (long long)kind, own == SIGMOID ? "sigmoid" : own == SOFTMAX ? "softmax" :
+                        "the root of softplus", (int)own, l->arch_name);
     r->gate = kind == SIGMOID ? LM_GATE_SIGMOID : kind == ROOT_SOFTPLUS ? LM_GATE_ROOT : LM_GATE_SOFTMAX;
     r->normed = kind == SOFTMAX_OF_CHOSEN || (a->unnormed >= LM_BY_KEY ? norm : a->unnormed == LM_NEVER);
     r->first = a->weigh_first;
@@ -439,8 +435,7 @@ static int groups(lm_loader *l)
         return status;
     if (!lm_arch_reads(l, LM_READS_GROUPS))
         return eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_group_count is %lld" ENG_CAUSE
-                        "experts in groups are not known for %s",
-                        l->arch_name, (long long)count, l->arch_name);
+                        "experts in groups are not known for %s", l->arch_name, (long long)count, l->arch_name);
     status = lm_key_integer(l, "expert_group_used_count", 1, count, &used);
     if (!status && (n->n_experts % count || n->n_experts / count < r->group_best ||
                     n->n_experts / count * used < n->n_used))

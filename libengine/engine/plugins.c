@@ -57,7 +57,8 @@ static void refuse(eng_context *context, eng_plugin_record *record, const char *
     snprintf(reason, sizeof reason, "%s%s%s", own.subject, *own.subject ? ": " : "", own.cause);
     const char *otherwise = no_device ? "it found no device and gave no reason" :
                                         "it could not be opened and gave no reason";
-    const char *cure = no_device ?
+    const char *cure = own.status == ENG_ERR_INVALID ? "correct the option; engine-probe --env lists all" :
+                       no_device ?
                            "install or repair the driver of the device, or switch the plugin off with ENGINE_PLUGINS" :
                            "see the reason; ENGINE_PLUGINS switches a plugin off";
     eng_registry_reject(&context->registry, record, stage, *reason ? reason : otherwise,
