@@ -241,6 +241,11 @@ void cl_size_param(cl_recorder *r, unsigned dim, const cl_param *number, int64_t
  * (for cl_arg_temporary).  Its content at the node's begin is unspecified.  All
  * temporary memory of a node is one buffer. */
 uint64_t cl_temporary(cl_recorder *r, uint64_t bytes);
+/* What is temporary in rounds has the same memory in each: begin before them, again before each, end behind them. */
+typedef struct cl_rounds { uint64_t begin, most; } cl_rounds;
+cl_rounds cl_rounds_begin(const cl_recorder *r);
+void cl_rounds_again(cl_recorder *r, cl_rounds *rounds);
+void cl_rounds_end(cl_recorder *r, cl_rounds *rounds);
 
 /* Constants that the host has computed: kept once for the plan.  cl_arg_constant
  * gives a buffer and an offset. */

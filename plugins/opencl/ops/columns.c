@@ -49,7 +49,7 @@ static int64_t lay_out(const cl_columns *b, int64_t row, bool together, int64_t 
 }
 
 /* Behind a column's planes, for weights with minima, a float for each 16 elements (kernels/halves.clh). */
-static int64_t halves_column_bytes(const cl_variant *v, uint32_t type, int64_t k)
+int64_t cl_halves_column_bytes(const cl_variant *v, uint32_t type, int64_t k)
 {
     const int64_t row = cl_halves_bytes(k), sums = v->planes && CL_MINIMA & CL_TYPE_BIT(type) ? row / 32 * 4 : 0;
     return cl_max(1, v->planes) * row + cl_ceil(sums, 16) * 16;
@@ -58,7 +58,7 @@ static int64_t halves_column_bytes(const cl_variant *v, uint32_t type, int64_t k
 cl_packed cl_pack_halves(cl_recorder *r, const cl_variant *v, const char *options, uint32_t type, const cl_columns *b,
                          bool together, int64_t *scales)
 {
-    const int64_t row = halves_column_bytes(v, type, b->k);
+    const int64_t row = cl_halves_column_bytes(v, type, b->k);
     cl_packed p;
     int64_t ext[4];
     const int64_t columns = lay_out(b, row, together, ext, &p);

@@ -174,7 +174,7 @@ static operand pack_weights(cl_recorder *r, const cl_walk *part, const cl_varian
 }
 
 /* Of the matrix so many rows at a time as take CL_MOST_HALVES packed: a cache may still have them when they are read. */
-static void launch_halves(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
+static void launch_packed(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
 {
     const eng_tensor *a = eng_subgraph_tensor(r->graph, part->tensor[0]);
     const cl_columns columns = columns_of(r, part);
@@ -197,6 +197,24 @@ static void launch_halves(cl_recorder *r, const cl_walk *part, const cl_variant 
         const operand weights = pack_weights(r, &some, v, options, at);
         launch_parts(r, &some, v, options, &weights, &b, CL_HALVES_K, scales);
     }
+}
+
+/* Of the columns as many at a time. */
+static void launch_halves(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
+{
+    const eng_tensor *a = eng_subgraph_tensor(r->graph, part->tensor[0]);
+    const int64_t n = part->ne[DIM_N], tile = v->columns * cl_halves_column_bytes(v, a->type, cl_ne(a, 0)) * batch_of(part);
+    const int64_t each = cl_max(1, CL_MOST_HALVES / cl_max(1, tile)) * v->columns;
+    cl_rounds rounds = cl_rounds_begin(r);
+    for (int64_t first = 0; first < n; first += each) {
+        cl_walk some = *part;
+        some.ne[DIM_N] = cl_min(each, n - first);
+        for (unsigned i = 1; i < some.n; i++)
+            some.offset[i] += (uint64_t)(first * some.nb[i][DIM_N]);
+        cl_rounds_again(r, &rounds);
+        launch_packed(r, &some, v, options);
+    }
+    cl_rounds_end(r, &rounds);
 }
 
 /* Weights in lanes: columns are packed in planes, so many at a time as take CL_MOST_HALVES. */

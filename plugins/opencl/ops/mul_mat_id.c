@@ -158,19 +158,19 @@ static void launch_planes(cl_recorder *r, const cl_walk *part, const whole *x, c
 
 /* By a matrix unit (mul_mat_id_halves.cl): pairs are listed by expert, columns packed once, and of the weights those of so
  * many experts at a time as take CL_MOST_HALVES. */
-static void launch_halves(cl_recorder *r, const cl_walk *part, const whole *x, const cl_variant *v, const char *options)
+static void launch_packed(cl_recorder *r, const cl_walk *part, const whole *x, const cl_variant *v, const char *options, tokens t)
 {
-    const int64_t k = cl_ne(x->a, 0), m = part->ne[DIM_M], u = cl_ne(x->o, 1), n = cl_ne(x->o, 2), all = part->ne[DIM_E];
+    const int64_t k = cl_ne(x->a, 0), m = part->ne[DIM_M], u = cl_ne(x->o, 1), all = part->ne[DIM_E];
     const int64_t row = cl_halves_bytes(k);
-    const cl_columns columns = columns_of(r, x, (tokens){.n = n});
+    const cl_columns columns = columns_of(r, x, t);
     const bool in_place = cl_has_halves(v, x->a);
     const int64_t each = in_place ? all : cl_min(all, cl_max(1, CL_MOST_HALVES / cl_max(1, row * m)));
-    const uint64_t list = list_of(r, all, u * n);
+    const uint64_t list = list_of(r, all, u * t.n);
     const uint64_t weights = in_place ? 0 : cl_temporary(r, (uint64_t)(each * m * row));
     int64_t scales;
     const cl_packed packed = cl_pack_halves(r, v, options, x->a->type, &columns, true, &scales);
 
-    launch_list(r, part, x, v, options, (tokens){.n = n}, list);
+    launch_list(r, part, x, v, options, t, list);
     for (int64_t from = 0; from < all; from += each) {
         cl_walk some = *part;
         some.ne[DIM_E] = cl_min(each, all - from);
@@ -189,7 +189,7 @@ static void launch_halves(cl_recorder *r, const cl_walk *part, const whole *x, c
             cl_size3(r, v->group, v->group, (uint64_t)(v->layout == EU_LANES ? m / EU_LANES : m), 1, (uint64_t)some.ne[DIM_E], 1);
         }
         cl_launch_variant(r, v, v->kernel, options);
-        operands(r, &some, x, (tokens){.n = n});
+        operands(r, &some, x, t);
         cl_arg_temporary(r, list);
         if (in_place)
             cl_arg_walk(r, &some, 0);
@@ -203,6 +203,20 @@ static void launch_halves(cl_recorder *r, const cl_walk *part, const whole *x, c
         cl_arg_long(r, scales);
         cl_size2(r, cl_ceil(m, v->rows) * (int64_t)v->group, v->group, (uint64_t)some.ne[DIM_E] + 1, 1);
     }
+}
+
+/* Of the tokens as many at a time. */
+static void launch_halves(cl_recorder *r, const cl_walk *part, const whole *x, const cl_variant *v, const char *options)
+{
+    const int64_t n = cl_ne(x->o, 2), of_token = cl_halves_column_bytes(v, x->a->type, cl_ne(x->a, 0)) * places_of(x);
+    const int64_t each = cl_max(1, CL_MOST_HALVES / cl_max(1, of_token));
+    cl_rounds rounds = cl_rounds_begin(r);
+    for (tokens t = {.n = each}; t.first < n; t.first += each) {
+        t.n = cl_min(each, n - t.first);
+        cl_rounds_again(r, &rounds);
+        launch_packed(r, part, x, v, options, t);
+    }
+    cl_rounds_end(r, &rounds);
 }
 
 static void launch(cl_recorder *r, const cl_walk *part, void *ctx)

@@ -230,6 +230,28 @@ uint64_t cl_temporary(cl_recorder *r, uint64_t bytes)
     return at;
 }
 
+cl_rounds cl_rounds_begin(const cl_recorder *r)
+{
+    const uint64_t now = r->plan ? r->plan->node_temporary : 0;
+    return (cl_rounds){now, now};
+}
+
+void cl_rounds_again(cl_recorder *r, cl_rounds *rounds)
+{
+    if (!r->plan)
+        return;
+    if (rounds->most < r->plan->node_temporary)
+        rounds->most = r->plan->node_temporary;
+    r->plan->node_temporary = rounds->begin;
+}
+
+void cl_rounds_end(cl_recorder *r, cl_rounds *rounds)
+{
+    cl_rounds_again(r, rounds);
+    if (r->plan)
+        r->plan->node_temporary = rounds->most;
+}
+
 uint64_t cl_constant(cl_recorder *r, const void *data, uint64_t bytes)
 {
     eng_plan_state *p = r->plan;

@@ -116,6 +116,7 @@ cl_packed cl_pack_columns(cl_recorder *r, const cl_variant *v, const char *optio
 enum { CL_HALVES_K = 32, CL_MOST_HALVES = 64 << 20 };
 cl_packed cl_pack_halves(cl_recorder *r, const cl_variant *v, const char *options, uint32_t type, const cl_columns *b,
                          bool together, int64_t *scales);
+int64_t cl_halves_column_bytes(const cl_variant *v, uint32_t type, int64_t k); /* of one of them */
 /* A row of so many elements, packed. */
 static inline int64_t cl_halves_bytes(int64_t k)
 {
