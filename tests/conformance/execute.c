@@ -226,7 +226,8 @@ static int build(struct run *r)
         return status;
     if (r->dirt != UINT32_MAX) { /* a value of the plan's memory, not the store's */
         eng_value dirt = eng_graph_tensor(r->graph, 0, r->store, r->dirt);
-        eng_store_value(r->graph, dirt, eng_unary(r->graph, dirt, ENG_UNARY_ABS));
+        const int64_t ip[2] = {ENG_TYPE_F32, 0};
+        eng_store_value(r->graph, dirt, eng_graph_op(r->graph, ENG_OP_CPY, &dirt, 1, ip, 2, NULL, 0, NULL));
     }
     for (uint32_t i = 0; i < c->n_in; i++)
         in[i] = through_views(r, i);

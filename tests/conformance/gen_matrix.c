@@ -334,7 +334,7 @@ static void crowds(cf_suite *s)
         if (!c)
             continue;
         c->terms = (double)k;
-        cf_in(c, 0, "a", shape[i].type, ENG_USE_WEIGHT | TEST_MATRIX, CF_PLAIN, CF_SHAPE(k, m, e));
+        cf_in(c, 0, "a", shape[i].type, ENG_USE_WEIGHT | (e ? TEST_MATRIX : 0), CF_PLAIN, CF_SHAPE(k, m, e));
         cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(k, 1, t));
         choose(c, cf_in(c, 2, "ids", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(u, t)), e);
         cf_run(c);

@@ -159,7 +159,7 @@ result $? "where a division by zero is seen, nothing is launched"
 
 # refused OPTION...: the message in $tmp/log
 refused() { ! in_caches before "$@" && ! test -s "$tmp/text"; }
-refused --compile=3/2 && grep -q "opencl.compile is '3/2'; it takes no, or I/N" "$tmp/log"
+refused --compile=3/2 && grep -q "^engine-generate: --compile takes I/N, 1 <= I <= N" "$tmp/log"
 result $? "refused: $(cat "$tmp/log")"
 refused --compile --save-state "$tmp/state" && grep -q "^engine-generate: --compile runs nothing: leave out" "$tmp/log"
 result $? "refused: $(cat "$tmp/log")"
