@@ -177,6 +177,8 @@ void cl_cache_save(cl_device *device, const cl_hash *hash, cl_program program);
 typedef enum cl_verdict { CL_UNTRIED, CL_BEGUN, CL_WRONG, CL_RIGHT } cl_verdict;
 cl_verdict cl_verdict_load(cl_device *device, const cl_hash *hash, int32_t *by); /* by: the process that has begun */
 uint32_t cl_verdict_times(cl_device *device, const cl_hash *hash); /* how many have begun */
+/* One that came to no end says little, since its user may have ended the process; after so many nobody tries again. */
+enum { CL_MOST_ENDED = 2 };
 void cl_verdict_save(cl_device *device, const cl_hash *hash, cl_verdict verdict);
 /* program.c: what became of a program that was linked when it ran first.  Until that is told a process may have ended by it, and
  * after two that have there is none. */

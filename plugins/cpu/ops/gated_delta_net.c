@@ -187,10 +187,8 @@ static void run_gated_delta_net(const cpu_task *task, cpu_run *run)
     while (each > 1 && sequences * heads * ((blocks + each - 1) / each) < 4 * run->threads)
         each = (each + 1) / 2;
     const int64_t parts = each ? (blocks + each - 1) / each : 0, per_seq = heads * parts;
-    if (sequences == 0) { /* no unit has the tokens of none */
-        cpu_share(run, heads, 1, &begin, &end);
-        for (u.head = begin; u.head < end; u.head++)
-            zero_tokens(task->out[0], u.head, 0, u.s, 0, task->out[0]->ne[2]);
+    if (sequences == 0) {
+        zero_all(run, task->out[0]);
         return;
     }
     cpu_share(run, sequences * per_seq, 1, &begin, &end);

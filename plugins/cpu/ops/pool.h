@@ -48,4 +48,13 @@ CPU_INLINE void zero_tokens(const cpu_tensor *o, int64_t head, int64_t channel, 
         memset(head_vector(o, head, t) + channel, 0, (size_t)n * sizeof(float));
 }
 
+/* Where there is no sequence no unit has the tokens: all of them give zeros. */
+CPU_INLINE void zero_all(const cpu_run *run, const cpu_tensor *o)
+{
+    int64_t begin, end;
+    cpu_share(run, o->ne[1], 1, &begin, &end);
+    for (int64_t head = begin; head < end; head++)
+        zero_tokens(o, head, 0, o->ne[0], 0, o->ne[2]);
+}
+
 #endif

@@ -226,10 +226,8 @@ static void run_ssm_scan(const cpu_task *task, cpu_run *run)
         memset(*vectors[i], 0, (size_t)u.padded * sizeof(float));
     }
     memset(u.rate, 0, (size_t)(BLOCK * u.padded) * sizeof(float));
-    if (sequences == 0) { /* no unit has the tokens of none */
-        cpu_share(run, heads, 1, &begin, &end);
-        for (u.head = begin; u.head < end; u.head++)
-            zero_tokens(task->out[0], u.head, 0, x->ne[0], 0, task->out[0]->ne[2]);
+    if (sequences == 0) {
+        zero_all(run, task->out[0]);
         return;
     }
     cpu_share(run, sequences * per_seq, 1, &begin, &end);

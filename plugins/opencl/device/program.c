@@ -72,14 +72,12 @@ static void add_parts(cl_program_entry *const *parts, uint32_t n, cl_hash *hash)
         cl_hash_add(hash, &parts[i]->hash, sizeof parts[i]->hash);
 }
 
-/* Drivers link seldom, and may end the process: whoever begins writes that down, and after two that came to no end nobody
- * tries again.  (One may have been a process that was ended by its user meanwhile.) */
-#define MOST_ENDED 2
+/* Drivers link seldom, and may end the process: whoever begins writes that down. */
 static int begin_link(cl_device *device, const cl_hash *hash)
 {
     int32_t by;
     const cl_verdict verdict = device->cached ? cl_verdict_load(device, hash, &by) : CL_RIGHT;
-    if (verdict == CL_WRONG || (verdict == CL_BEGUN && cl_verdict_times(device, hash) >= MOST_ENDED))
+    if (verdict == CL_WRONG || (verdict == CL_BEGUN && cl_verdict_times(device, hash) >= CL_MOST_ENDED))
         return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "a series of launches %s", device->info.name,
                        verdict == CL_WRONG ? "could not be compiled or run before"
                                            : "was being compiled when processes ended");

@@ -46,9 +46,8 @@ static cl_verdict try_now(cl_device *device, const char *file, const char *optio
 }
 
 /* What is known; of a trial that another process is at, once that is over.  Who only compiles takes it for right meanwhile, as it
- * mostly is: what was compiled in vain is never run.  One trial that came to no end says little, since its user may have ended the
- * process; after two nobody tries again. */
-enum { MOST_WAIT_MS = 10000, STEP_MS = 20, MOST_ENDED = 2 };
+ * mostly is: what was compiled in vain is never run. */
+enum { MOST_WAIT_MS = 10000, STEP_MS = 20 };
 static cl_verdict known_verdict(cl_device *device, const cl_hash *hash)
 {
     const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
@@ -60,7 +59,7 @@ static cl_verdict known_verdict(cl_device *device, const cl_hash *hash)
         nanosleep(&step, NULL);
         verdict = cl_verdict_load(device, hash, &by);
     }
-    return verdict == CL_BEGUN && cl_verdict_times(device, hash) < MOST_ENDED ? CL_UNTRIED : verdict;
+    return verdict == CL_BEGUN && cl_verdict_times(device, hash) < CL_MOST_ENDED ? CL_UNTRIED : verdict;
 }
 
 bool cl_trial(cl_device *device, const char *what, const char *file, const char *options,
