@@ -173,6 +173,16 @@ static operand pack_weights(cl_recorder *r, const cl_walk *part, const cl_varian
     return to;
 }
 
+/* Of dimension dim (rows or columns) up to `each` from `first` on. */
+static cl_walk stretch(const cl_walk *part, unsigned dim, int64_t first, int64_t each)
+{
+    cl_walk some = *part;
+    some.ne[dim] = cl_min(each, part->ne[dim] - first);
+    for (unsigned i = 0; i < some.n; i++)
+        some.offset[i] += (uint64_t)(first * some.nb[i][dim]);
+    return some;
+}
+
 /* Of the matrix so many rows at a time as take CL_MOST_HALVES packed: a cache may still have them when they are read. */
 static void launch_packed(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
 {
@@ -190,10 +200,7 @@ static void launch_packed(cl_recorder *r, const cl_walk *part, const cl_variant 
     const int64_t each = cl_min(m, cl_max(1, CL_MOST_HALVES / row / v->rows) * v->rows);
     const uint64_t at = cl_temporary(r, (uint64_t)(each * row));
     for (int64_t first = 0; first < m; first += each) {
-        cl_walk some = *part;
-        some.ne[DIM_M] = cl_min(each, m - first);
-        for (unsigned i = 0; i < some.n; i++)
-            some.offset[i] += (uint64_t)(first * some.nb[i][DIM_M]);
+        const cl_walk some = stretch(part, DIM_M, first, each);
         const operand weights = pack_weights(r, &some, v, options, at);
         launch_parts(r, &some, v, options, &weights, &b, CL_HALVES_K, scales);
     }
@@ -207,10 +214,7 @@ static void launch_halves(cl_recorder *r, const cl_walk *part, const cl_variant 
     const int64_t each = cl_max(1, CL_MOST_HALVES / cl_max(1, tile)) * v->columns;
     cl_rounds rounds = cl_rounds_begin(r);
     for (int64_t first = 0; first < n; first += each) {
-        cl_walk some = *part;
-        some.ne[DIM_N] = cl_min(each, n - first);
-        for (unsigned i = 1; i < some.n; i++)
-            some.offset[i] += (uint64_t)(first * some.nb[i][DIM_N]);
+        const cl_walk some = stretch(part, DIM_N, first, each);
         cl_rounds_again(r, &rounds);
         launch_packed(r, &some, v, options);
     }
@@ -229,10 +233,7 @@ static void launch_planes(cl_recorder *r, const cl_walk *part, const cl_variant 
     const operand rows = in_place(part, 0, DIM_M);
 
     for (int64_t first = 0; first < n; first += each) {
-        cl_walk some = *part;
-        some.ne[DIM_N] = cl_min(each, n - first);
-        for (unsigned i = 1; i < some.n; i++)
-            some.offset[i] += (uint64_t)(first * some.nb[i][DIM_N]);
+        const cl_walk some = stretch(part, DIM_N, first, each);
         const cl_columns columns = columns_of(r, &some);
         const cl_packed packed = cl_pack_planes(r, v, options, &columns, minima, at);
         const operand b = packed_operand(&packed);
