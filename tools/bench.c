@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -373,6 +374,9 @@ static bool names_devices(const arguments *a)
 static int run_all(eng_context *context, const arguments *a)
 {
     bench_results results = {0};
+    json_t *earlier = a->compare ? bench_compared(a->compare) : NULL;
+    if (a->compare && !earlier)
+        return 1;
     uint32_t n;
     bench_device *devices = open_devices(context, a, &n);
     int code = 1;
@@ -392,8 +396,8 @@ static int run_all(eng_context *context, const arguments *a)
         code = run_cases(context, a, devices, n, &results) ? 0 : 1;
         if (a->json)
             bench_print_json(devices, n, &results);
-        if (a->compare && !bench_compare(a->compare, &results))
-            code = 1;
+        if (earlier)
+            bench_compare(earlier, &results);
         if (a->plot && !bench_plot(a->plot, &results))
             code = 1;
     }
@@ -401,6 +405,7 @@ static int run_all(eng_context *context, const arguments *a)
         eng_device_close(devices[i].device);
     free(devices);
     free(results.at);
+    json_decref(earlier);
     return code;
 }
 

@@ -112,8 +112,10 @@ void bench_print_device(FILE *out, const bench_device *device); /* its roofs */
 void bench_print_head(FILE *out);
 void bench_print(FILE *out, const bench_result *result);
 void bench_print_json(const bench_device *devices, uint32_t n_devices, const bench_results *results);
-/* Beside each case what an earlier report (--json) has of it; false: it said why. */
-bool bench_compare(const char *file, const bench_results *results);
+/* An earlier report (--json), read before anything is measured; NULL: it said why.  Of json_decref. */
+struct json_t *bench_compared(const char *file);
+/* Beside each case what that report has of it. */
+void bench_compare(const struct json_t *report, const bench_results *results);
 /* A picture of the shares, as SVG, written aside and renamed; false: it said why. */
 bool bench_plot(const char *file, const bench_results *results);
 

@@ -21,8 +21,9 @@ static double find(const json_t *cases, const bench_result *r)
     return 0;
 }
 
-static void print(const json_t *cases, const bench_results *results)
+void bench_compare(const json_t *report, const bench_results *results)
 {
+    const json_t *cases = json_object_get(report, "cases");
     double logs = 0;
     uint32_t n = 0;
     printf("\n%-12s %10s %10s %7s  %s\n", "device", "us before", "us now", "faster", "case");
@@ -42,22 +43,20 @@ static void print(const json_t *cases, const bench_results *results)
         printf("# the earlier report has none of these cases on these devices\n");
 }
 
-bool bench_compare(const char *file, const bench_results *results)
+json_t *bench_compared(const char *file)
 {
     json_error_t error;
     json_t *report = json_load_file(file, JSON_REJECT_DUPLICATES, &error);
     const char *schema = json_string_value(json_object_get(report, "schema"));
-    const json_t *cases = json_object_get(report, "cases");
     if (!report && error.line < 0)
         fprintf(stderr, BENCH_PROGRAM ": %s\n", error.text);
     else if (!report)
         fprintf(stderr, BENCH_PROGRAM ": %s, line %d: %s\n", file, error.line, error.text);
-    else if (!schema || strcmp(schema, BENCH_SCHEMA) != 0 || !json_is_array(cases))
+    else if (schema && strcmp(schema, BENCH_SCHEMA) == 0 && json_is_array(json_object_get(report, "cases")))
+        return report;
+    else
         fprintf(stderr, BENCH_PROGRAM ": %s must be a report of engine-bench --json, schema %s, got schema %s\n", file,
                 BENCH_SCHEMA, schema ? schema : "none");
-    else
-        print(cases, results);
-    bool good = report && schema && strcmp(schema, BENCH_SCHEMA) == 0 && json_is_array(cases);
     json_decref(report);
-    return good;
+    return NULL;
 }

@@ -300,9 +300,5 @@ int main(int argc, char **argv)
     }
     free(a.settings.plugin_path);
     eu_text_free(&a.ops);
-    if (fflush(stdout) != 0 && code == 0) {
-        perror("engine-probe: writing the output");
-        code = EXIT_NO_DEVICE;
-    }
-    return code;
+    return written("engine-probe", code);
 }

@@ -8,7 +8,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -402,10 +401,7 @@ int main(int argc, char **argv)
     free(j.plain);
     free(j.lines[0]);
     free(j.lines[1]);
-    if (answer == EXIT_SUCCESS && fflush(stdout) != 0) {
-        fprintf(stderr, "engine-quantize: cannot write to standard output: %s\n", strerror(errno));
-        answer = EXIT_FAILURE;
-    }
+    answer = written("engine-quantize", answer);
     if (interrupted && answer != EXIT_SUCCESS) { /* as the shell expects of who was */
         signal(interrupted, SIG_DFL);
         raise(interrupted);

@@ -177,7 +177,7 @@ typedef struct eng_device_info {
     char description[128];   /* "Intel(R) Xeon(R) Processor"                 */
     char driver[128];        /* "PoCL 3.1"                                   */
     char identity[64];       /* UUID, PCI address or "": stable between runs */
-    char capabilities[256];  /* "fp16 subgroups ...", space-separated        */
+    char capabilities[256];  /* "unified dot4 ...", space-separated          */
 } eng_device_info;
 
 /* What to open: plugin[:index][/parts[.part]], or a composition. */

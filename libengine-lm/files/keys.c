@@ -23,14 +23,14 @@ bool lm_key_is(const lm_loader *l, const char *name)
 static int one_value(const lm_loader *l, const char *key)
 {
     const eng_gguf_key *k = eng_gguf_key_find(l->gguf, key);
-    int64_t first = 0, other = 0;
+    double first = 0, other = 0;
     int status = ENG_OK;
     for (uint64_t i = 0; k && k->type == ENG_GGUF_ARRAY && i < k->count && !status; i++) {
-        status = eng_gguf_integer(l->gguf, key, i, i ? &other : &first);
+        status = eng_gguf_number(l->gguf, key, i, i ? &other : &first);
         if (!status && i && other != first)
-            status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s is %lld for layer 0 and %lld for layer %llu" ENG_CAUSE
-                              "layers that differ in it are not known for %s", key, (long long)first, (long long)other,
-                              (unsigned long long)i, l->arch_name);
+            status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s is %.10g for layer 0 and %.10g for layer %llu" ENG_CAUSE
+                              "layers that differ in it are not known for %s", key, first, other, (unsigned long long)i,
+                              l->arch_name);
     }
     return status;
 }
@@ -110,22 +110,6 @@ int lm_key_layer_integer(const lm_loader *l, const char *name, int layer, int64_
     return status;
 }
 
-/* The same of numbers that need not be whole. */
-static int one_number(const lm_loader *l, const char *key)
-{
-    const eng_gguf_key *k = eng_gguf_key_find(l->gguf, key);
-    double first = 0, other = 0;
-    int status = ENG_OK;
-    for (uint64_t i = 0; k && k->type == ENG_GGUF_ARRAY && i < k->count && !status; i++) {
-        status = eng_gguf_number(l->gguf, key, i, i ? &other : &first);
-        if (!status && i && other != first)
-            status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s is %g for layer 0 and %g for layer %llu" ENG_CAUSE
-                              "layers that differ in it are not known for %s", key, first, other, (unsigned long long)i,
-                              l->arch_name);
-    }
-    return status;
-}
-
 int lm_key_number_or(const lm_loader *l, const char *name, double otherwise, double *value)
 {
     char key[LM_KEY_BYTES];
@@ -134,7 +118,7 @@ int lm_key_number_or(const lm_loader *l, const char *name, double otherwise, dou
         lm_unread_not(l, key);
         int status = eng_gguf_number(l->gguf, key, 0, &found);
         if (!status)
-            status = one_number(l, key);
+            status = one_value(l, key);
         if (status)
             return status;
         if (!isfinite(found))

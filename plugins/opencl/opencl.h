@@ -63,16 +63,15 @@ typedef struct cl_program_entry cl_program_entry;
 enum {
     CL_CAP_UNIFIED = 1,   /* host and device share memory: buffers are the plugin's own memory */
     CL_CAP_DIVIDE = 2,    /* division and roots are rounded right: programs are built so */
-    CL_CAP_SUBGROUPS = 4, /* cl_khr_subgroups or cl_intel_subgroups: for variants of kernels */
-    CL_CAP_INT_DOT = 8,   /* cl_khr_integer_dot_product: for variants of kernels */
-    CL_CAP_MMA = 16,      /* mma.sync, which no query tells: tried, or in C (matrix.c)       */
-    CL_CAP_WMMA = 32,     /* the same of AMD's wmma or mfma and Intel's dpas: other fragments */
-    CL_CAP_DOT4 = 64,     /* dot products of bytes, which no query tells: tried (dot4.c)    */
-    CL_CAP_DOT4_IN_C = 128, /* the same in C: any device, by option `dot4`, for tests       */
-    CL_CAP_DOT2 = 256,    /* sums of two products of bytes, of processors: tried when weights want them (dot2.c) */
-    CL_CAP_SHUFFLE = 512, /* 32 neighbours exchange registers, which no query tells: tried (shuffle.c) */
-    CL_CAP_BF16 = 1024,   /* products of bf16, of processors: tried when weights want them (bf16.c)   */
-    CL_CAP_BF16_IN_C = 2048 /* the same in C: processors, by option `bf16`, for tests       */
+    CL_CAP_INT_DOT = 4,   /* cl_khr_integer_dot_product: for variants of kernels */
+    CL_CAP_MMA = 8,       /* mma.sync, which no query tells: tried, or in C (matrix.c)       */
+    CL_CAP_WMMA = 16,     /* the same of AMD's wmma or mfma and Intel's dpas: other fragments */
+    CL_CAP_DOT4 = 32,     /* dot products of bytes, which no query tells: tried (dot4.c)    */
+    CL_CAP_DOT4_IN_C = 64, /* the same in C: any device, by option `dot4`, for tests        */
+    CL_CAP_DOT2 = 128,    /* sums of two products of bytes, of processors: tried when weights want them (dot2.c) */
+    CL_CAP_SHUFFLE = 256, /* 32 neighbours exchange registers, which no query tells: tried (shuffle.c) */
+    CL_CAP_BF16 = 512,    /* products of bf16, of processors: tried when weights want them (bf16.c)   */
+    CL_CAP_BF16_IN_C = 1024 /* the same in C: processors, by option `bf16`, for tests       */
 };
 
 /* Bytes are counted by what they are held for: ENG_USE_*, and scratch memory. */

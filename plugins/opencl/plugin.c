@@ -52,7 +52,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "family", "auto",
      "family of kernels: vec (one work-item does a tile, for CPUs), simt (groups of work-items, for GPUs), auto"},
     {sizeof(eng_plugin_option), 0, "capabilities", "all",
-     "capabilities to use: all, none, names to keep, or -name to do without (unified divide subgroups int-dot mma wmma dot4 dot2 bf16 shuffle)"},
+     "capabilities to use: all, none, names to keep, or -name to do without (unified divide int-dot mma wmma dot4 dot2 bf16 shuffle)"},
     {sizeof(eng_plugin_option), 0, "max_alloc", "0",
      "size of single allocations to keep to, in bytes (suffixes K, M, G); 0: what the device allows"},
     {sizeof(eng_plugin_option), 0, "memory", "0",

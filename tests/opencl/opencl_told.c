@@ -70,7 +70,7 @@ START_TEST(wrong_options_are_told)
         {"opencl.stream", "perhaps", "auto, yes or no"},
         {"opencl.fuse", "off", "yes or no"},
         {"opencl.cache", "never", "yes or no"},
-        {"opencl.capabilities", "fp16", "unified divide subgroups int-dot"},
+        {"opencl.capabilities", "fp16", "unified divide int-dot"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         eng_context *context;

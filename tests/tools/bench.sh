@@ -51,6 +51,8 @@ echo '{"schema": "engine-probe/1"}' > "$tmp/other.json"
 says 1 "must be a report of engine-bench --json, schema engine-bench/1, got schema engine-probe/1" "$bench" $quick "scale x=f32[64]" --compare "$tmp/other.json"
 # shellcheck disable=SC2086
 says 1 "none.json" "$bench" $quick "scale x=f32[64]" --compare "$tmp/none.json"
+! grep -q "scale x" "$tmp/log"
+result $? "an earlier report is read before anything is measured"
 says 64 'there is no op mul_mta (did you mean mul_mat?)' "$bench" -d cpu "mul_mta a=f32[4]"
 says 64 'mul_mat needs operand b' "$bench" -d cpu "mul_mat a=f32[4,4]"
 says 64 'a must be TYPE[EXTENT,...]' "$bench" -d cpu "mul_mat a=f33[4,4] b=f32[4]"

@@ -4,7 +4,6 @@
 static const struct { uint32_t bit; const char *name, *define; } names[] = {
     {CL_CAP_UNIFIED, "unified", NULL}, /* define: for kernels, NULL: none asks      */
     {CL_CAP_DIVIDE, "divide", NULL},
-    {CL_CAP_SUBGROUPS, "subgroups", "HAVE_SUBGROUPS"},
     {CL_CAP_INT_DOT, "int-dot", "HAVE_INT_DOT"},
     {CL_CAP_MMA, "mma", NULL},
     {CL_CAP_WMMA, "wmma", NULL},
@@ -38,8 +37,6 @@ void cl_caps_find(cl_device *device)
     clGetDeviceInfo(id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, NULL);
     uint32_t caps = unified ? CL_CAP_UNIFIED : 0;
     caps |= single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? CL_CAP_DIVIDE : 0;
-    caps |=
-        cl_has_extension(id, "cl_khr_subgroups") || cl_has_extension(id, "cl_intel_subgroups") ? CL_CAP_SUBGROUPS : 0;
     caps |= cl_has_extension(id, "cl_khr_integer_dot_product") ? CL_CAP_INT_DOT : 0;
     device->caps = caps;
 }

@@ -85,14 +85,15 @@ static void launch_planes_pack(cl_recorder *r, const cl_variant *v, const char *
              (uint64_t)(ext[0] * ext[1] * ext[2] * ext[3]), 1);
 }
 
-cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at)
+cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima)
 {
-    cl_packed p = {.at = at, .col = v->columns * cl_planes_bytes(v, b->k, minima)};
+    cl_packed p = {.col = v->columns * cl_planes_bytes(v, b->k, minima)};
     int64_t bytes = cl_ceil(b->n, v->columns) * p.col;
     for (int i = 0; i < 4; i++) {
         p.nb[i] = bytes;
         bytes *= b->ext[i];
     }
+    p.at = cl_temporary(r, (uint64_t)bytes);
     launch_planes_pack(r, v, options, b, b->ext, &p);
     return p;
 }

@@ -228,17 +228,19 @@ static void launch_planes(cl_recorder *r, const cl_walk *part, const cl_variant 
     const eng_tensor *a = eng_subgraph_tensor(r->graph, part->tensor[0]);
     const bool minima = CL_MINIMA & CL_TYPE_BIT(a->type);
     const int64_t n = part->ne[DIM_N], tile = v->columns * cl_planes_bytes(v, cl_ne(a, 0), minima) * batch_of(part);
-    const int64_t tiles = cl_min(cl_ceil(n, v->columns), cl_max(1, CL_MOST_HALVES / tile)), each = tiles * v->columns;
-    const uint64_t at = cl_temporary(r, (uint64_t)(tiles * tile));
+    const int64_t each = cl_max(1, CL_MOST_HALVES / tile) * v->columns;
+    cl_rounds rounds = cl_rounds_begin(r);
     const operand rows = in_place(part, 0, DIM_M);
 
     for (int64_t first = 0; first < n; first += each) {
         const cl_walk some = stretch(part, DIM_N, first, each);
         const cl_columns columns = columns_of(r, &some);
-        const cl_packed packed = cl_pack_planes(r, v, options, &columns, minima, at);
+        cl_rounds_again(r, &rounds);
+        const cl_packed packed = cl_pack_planes(r, v, options, &columns, minima);
         const operand b = packed_operand(&packed);
         launch_parts(r, &some, v, options, &rows, &b, PLANES_K, 0);
     }
+    cl_rounds_end(r, &rounds);
 }
 
 /* Strips on a processor (strips.clh): every strip of rows meets as many columns as leaves each compute unit something to

@@ -124,11 +124,11 @@ static inline int64_t cl_halves_bytes(int64_t k)
 }
 /* Rows that are taken from where they are. */
 bool cl_has_halves(const cl_variant *v, const eng_tensor *a);
-/* The same in planes for kernels/matrix_lanes.clh, v->columns at a time, `col` bytes each, in temporary memory `at`; `minima`: with
- * their sums.  Bytes that a column of them takes. */
-cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at);
+/* The same in planes for kernels/matrix_lanes.clh, v->columns at a time, `col` bytes each, in temporary memory; `minima`: with their
+ * sums.  Bytes that a column of them takes. */
+cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima);
 int64_t cl_planes_bytes(const cl_variant *v, int64_t k, bool minima);
-/* The same where a tile gathers columns (mul_mat_id_lanes.cl): each by itself, those along b->ext[0] next to each other. */
+/* The same where a tile gathers columns (mul_mat_id_lanes.cl): each by itself, those along b->ext[0] next to each other, in temporary memory `at`. */
 void cl_pack_gathered(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at);
 int64_t cl_gathered_bytes(const cl_variant *v, int64_t k, bool minima);
 /* Rows of a group, of `rows` in all. */
