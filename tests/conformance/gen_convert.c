@@ -177,6 +177,9 @@ static void cases_cpy(cf_suite *s)
     copy(s, ENG_TYPE_F16, ENG_TYPE_F32, CF_PLAIN, 2304, 2);
     copy(s, ENG_TYPE_BF16, ENG_TYPE_F32, CF_PLAIN, 2306, 2);
     copy(s, ENG_TYPE_F32, ENG_TYPE_BF16, CF_SWAP12, 2305, 2);
+    cf_thin(s, 1);
+    copy(s, ENG_TYPE_I64, ENG_TYPE_I64, CF_PLAIN, 2307, 2);
+    copy(s, ENG_TYPE_I64, ENG_TYPE_I32, CF_SWAP12, 515, 2);
     cf_thin(s, 4);
     for (size_t i = 0; i < COUNT(blocks); i++) {
         for (int l = 0; l < 4; l++)

@@ -99,7 +99,7 @@ static inline void copy_row(const cpu_tensor *src, const uint8_t *from, const cp
 static inline void copy_row_past(const cpu_tensor *src, const uint8_t *from, const cpu_tensor *dst, uint8_t *to,
                                  float *buffer, bool search)
 {
-    _Alignas(64) float piece[PAST_PIECE];
+    _Alignas(64) int64_t piece[PAST_PIECE]; /* of the widest type */
     cpu_tensor in = *src, out = *dst;
     for (int64_t i = 0; i < dst->ne[0]; i += PAST_PIECE) {
         const int64_t m = dst->ne[0] - i < PAST_PIECE ? dst->ne[0] - i : PAST_PIECE;
