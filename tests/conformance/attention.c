@@ -79,11 +79,17 @@ static void sequences(cf_case *c, const struct attention *x)
     }
 }
 
+/* The last may not be a whole one. */
+static int64_t blocks_of(const struct attention *x)
+{
+    return (x->cells + x->block - 1) / x->block;
+}
+
 /* Blocks of every sequence in no order; some are missing. */
 static void table(cf_case *c, const struct attention *x, int64_t per_seq)
 {
     cf_operand *t = cf_in(c, TABLE, "table", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(per_seq, x->seqs));
-    int64_t n = x->cells / x->block;
+    int64_t n = blocks_of(x);
 
     for (int64_t i = 0; i < per_seq * x->seqs; i++)
         cf_set(t, i, cf_below(c, 6) ? (double)((i * 7 + 3) % n) : -1);
@@ -131,7 +137,7 @@ static void poison(const struct attention *x, cf_operand *k, cf_operand *v, cf_o
 void cf_attend(cf_suite *s, struct attention x)
 {
     char name[240];
-    int64_t heads = x.kvh * x.group, per_seq = x.block ? (x.cells / x.block + x.seqs - 1) / x.seqs : 0;
+    int64_t heads = x.kvh * x.group, per_seq = x.block ? (blocks_of(&x) + x.seqs - 1) / x.seqs : 0;
 
     name_of(&x, name, sizeof name);
     cf_case *c = cf_begin(s, ENG_OP_ATTENTION, "%s", name);

@@ -130,6 +130,20 @@ static void features(cf_suite *s)
                                         .lse = k % 3 != 2,
                                         .sinks = k == 4});
     cf_thin(s, 1);
+    for (int k = 0; k < 4; k++) /* the cache ends within a block */
+        cf_attend(s, (struct attention){.tk = cache[k % 2 ? 3 : 1],
+                                        .tv = cache[k < 2 ? 1 : 4],
+                                        .d = 64,
+                                        .e = 64,
+                                        .kvh = 2,
+                                        .group = 2,
+                                        .t = k % 2 ? 5 : 1,
+                                        .cells = k < 2 ? 44 : 150,
+                                        .valid = -1,
+                                        .seqs = 1 + k % 2,
+                                        .block = k < 2 ? 16 : 100,
+                                        .whole = k == 3,
+                                        .lse = k % 2});
     for (int k = 0; k < 8; k++)
         cf_attend(s, (struct attention){.tk = cache[k % 2],
                                         .tv = cache[k / 2 % 2],

@@ -221,12 +221,11 @@ static void do_cells(attn_work *w, int64_t j0, int64_t j1)
             n = n < left ? n : left;
             int64_t at = s >= 0 && s < table->ne[1]
                              ? index_at(table, table->data + j / page * table->nb[0] + s * table->nb[1]) : -1;
-            cell = at < 0 ? -1 : at * page + j % page;
-            if (cell >= 0 && cell + n > k->ne[1])
-                cell = -1;
+            cell = at < 0 || at > k->ne[1] / page ? -1 : at * page + j % page;
         }
-        if (cell >= 0)
-            do_block(w, j, cell, n);
+        const int64_t there = k->ne[1] - cell < n ? k->ne[1] - cell : n; /* the cache may end within a block */
+        if (cell >= 0 && there > 0)
+            do_block(w, j, cell, there);
         j += n;
     }
 }
