@@ -144,6 +144,23 @@ static void features(cf_suite *s)
                                         .block = k < 2 ? 16 : 100,
                                         .whole = k == 3,
                                         .lse = k % 2});
+    for (int k = 0; k < 4; k++) /* and a mask, of cells as they lie */
+        cf_attend(s, (struct attention){.tk = cache[k % 2 ? 3 : 1],
+                                        .tv = cache[k < 2 ? 1 : 4],
+                                        .d = 64,
+                                        .e = 64,
+                                        .kvh = 1,
+                                        .group = 2,
+                                        .t = k % 2 ? 6 : 1,
+                                        .cells = 72,
+                                        .valid = -1,
+                                        .use_mask = true,
+                                        .mask = k < 2 ? ENG_TYPE_F16 : ENG_TYPE_F32,
+                                        .bias = k == 3 ? 8 : 0,
+                                        .seqs = 1 + k % 2,
+                                        .block = k % 3 ? 8 : 16,
+                                        .whole = k == 2,
+                                        .lse = k % 2});
     for (int k = 0; k < 8; k++)
         cf_attend(s, (struct attention){.tk = cache[k % 2],
                                         .tv = cache[k / 2 % 2],

@@ -44,7 +44,8 @@ static double number_of(const ref_call *c, int64_t j)
     return number + (double)j;
 }
 
-static bool visible(const ref_call *c, int64_t j, int64_t t, double *cell_pos)
+/* Cell j, which lies at `cell`: by that the mask knows it. */
+static bool visible(const ref_call *c, int64_t j, int64_t cell, int64_t t, double *cell_pos)
 {
     int64_t param = c->ip[ENG_ATTN_KV_PARAM];
     double pos = at1(c->in[POS], t), number = number_of(c, j), mine = c->in[CPOS] ? at1(c->in[CPOS], j) : number;
@@ -62,7 +63,7 @@ static bool visible(const ref_call *c, int64_t j, int64_t t, double *cell_pos)
         return false;
     if (c->ip[ENG_ATTN_WINDOW] && pos - mine >= (double)c->ip[ENG_ATTN_WINDOW])
         return false;
-    return !c->in[MASK] || c->in[MASK]->data[ref_at4(c->in[MASK], j, t, 0, 0)] != -INFINITY;
+    return !c->in[MASK] || c->in[MASK]->data[ref_at4(c->in[MASK], cell, t, 0, 0)] != -INFINITY;
 }
 
 static void score_row(const ref_call *c, struct row *r, int64_t t, int64_t h, int64_t kvh, int64_t cells)
@@ -74,7 +75,7 @@ static void score_row(const ref_call *c, struct row *r, int64_t t, int64_t h, in
     for (int64_t j = 0; j < cells; j++) {
         double dot = 0, mag = 0, cpos, add = 0;
         int64_t cell = cell_of(c, j, t);
-        if (cell < 0 || !visible(c, j, t, &cpos))
+        if (cell < 0 || !visible(c, j, cell, t, &cpos))
             continue;
         for (int64_t i = 0; i < q->ne[0]; i++) {
             double p = q->data[ref_at4(q, i, h, t, 0)] * k->data[ref_at4(k, i, cell, kvh, 0)];
@@ -88,7 +89,7 @@ static void score_row(const ref_call *c, struct row *r, int64_t t, int64_t h, in
             mag += fabs(cap);
         }
         if (c->in[MASK])
-            add = c->in[MASK]->data[ref_at4(c->in[MASK], j, t, 0, 0)];
+            add = c->in[MASK]->data[ref_at4(c->in[MASK], cell, t, 0, 0)];
         else if (bias > 0)
             add = cpos - at1(c->in[POS], t);
         add *= ref_slope(bias, h, q->ne[1]);

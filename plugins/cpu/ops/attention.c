@@ -194,7 +194,7 @@ static void add_values(const attn_work *w, cpu_rows v, bool partly)
 static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
 {
     const cpu_tensor *k = w->task->in[1], *v = w->task->in[2];
-    block_sight sight = CPU_V(cpu_attn_look)(w, j0, n);
+    block_sight sight = CPU_V(cpu_attn_look)(w, j0, cell0, n);
     if (sight == UNSEEN)
         return;
     const uint8_t *key = k->data + w->kv_head * k->nb[2] + cell0 * k->nb[1],

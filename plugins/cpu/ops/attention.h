@@ -40,8 +40,8 @@ typedef struct attn_work {
 /* What a block of cells is to the chunk's tokens. */
 typedef enum block_sight { UNSEEN, PARTLY, FULLY } block_sight;
 
-/* Cells j0 .. j0 + n - 1 of those here: fills w->bias. */
-block_sight CPU_V(cpu_attn_look)(const attn_work *w, int64_t j0, int64_t n);
+/* Cells j0 .. j0 + n - 1 of those here, which lie from cell0 on: fills w->bias. */
+block_sight CPU_V(cpu_attn_look)(const attn_work *w, int64_t j0, int64_t cell0, int64_t n);
 
 CPU_INLINE int32_t int_at(const cpu_tensor *t, int64_t i)
 {

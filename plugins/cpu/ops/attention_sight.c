@@ -16,9 +16,9 @@ CPU_INLINE int64_t cell_number(const int64_t *ip, int64_t j)
     return ip[ENG_ATTN_FIRST] + (ip[ENG_ATTN_PERIOD] ? j / run * ip[ENG_ATTN_PERIOD] + j % run : j);
 }
 
-/* Cell j of those here, seen from one token: what is added to its score (before
+/* Cell j of those here, which lies at `cell`, seen from one token: what is added to its score (before
  * the head's slope), or -inf. */
-CPU_INLINE float cell_bias(const attn_work *w, int64_t j, int64_t token, int64_t position)
+CPU_INLINE float cell_bias(const attn_work *w, int64_t j, int64_t cell, int64_t token, int64_t position)
 {
     const cpu_tensor *seq = w->task->in[4], *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
     const cpu_tensor *clast = w->task->in[ENG_ATTN_IN_CLAST];
@@ -31,7 +31,7 @@ CPU_INLINE float cell_bias(const attn_work *w, int64_t j, int64_t token, int64_t
     if (ip[ENG_ATTN_WINDOW] > 0 && position - at >= ip[ENG_ATTN_WINDOW])
         return -INFINITY;
     if (mask)
-        return mask_at(mask, j, token);
+        return mask_at(mask, cell, token);
     return w->max_bias > 0 ? (float)(at - position) : 0;
 }
 
@@ -41,7 +41,8 @@ static bool plain_ints(const cpu_tensor *t)
 }
 
 /* The same as cell_bias for whole vectors of cells: counts the cells seen. */
-static int64_t row_bias(const attn_work *w, int64_t j0, int64_t n, int64_t token, int32_t position, float *bias)
+static int64_t row_bias(const attn_work *w, int64_t j0, int64_t cell0, int64_t n, int64_t token, int32_t position,
+                        float *bias)
 {
     const cpu_tensor *seq = w->task->in[4], *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
     const int64_t *ip = w->task->node->ip;
@@ -56,7 +57,7 @@ static int64_t row_bias(const attn_work *w, int64_t j0, int64_t n, int64_t token
     const cpu_tensor *clast = w->task->in[ENG_ATTN_IN_CLAST];
     const uint8_t *seq_row = seq && cseq ? cseq->data + j0 * 4 : NULL,
                   *last_row = clast ? clast->data + j0 * 4 : seq_row;
-    const uint8_t *mask_row = mask ? mask->data + j0 * mask->nb[0] + token * mask->nb[1] : NULL;
+    const uint8_t *mask_row = mask ? mask->data + cell0 * mask->nb[0] + token * mask->nb[1] : NULL;
     for (int64_t j = 0; at_row == (const uint8_t *)numbers && j < n; j++)
         numbers[j] = (int32_t)cell_number(ip, j0 + j);
     for (int64_t j = 0; j < n; j += CPU_VL) {
@@ -81,7 +82,7 @@ static int64_t row_bias(const attn_work *w, int64_t j0, int64_t n, int64_t token
     return total;
 }
 
-block_sight CPU_V(cpu_attn_look)(const attn_work *w, int64_t j0, int64_t n)
+block_sight CPU_V(cpu_attn_look)(const attn_work *w, int64_t j0, int64_t cell0, int64_t n)
 {
     const cpu_tensor *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
     bool vectors = n % CPU_VL == 0 && cell_number(w->task->node->ip, j0 + n) < INT32_MAX && plain_ints(cpos) &&
@@ -92,11 +93,11 @@ block_sight CPU_V(cpu_attn_look)(const attn_work *w, int64_t j0, int64_t n)
         int32_t position = int_at(w->task->in[3], t);
         float *bias = w->bias + (t - w->t0) * CELLS;
         if (position >= 0 && vectors) {
-            seen += row_bias(w, j0, n, t, position, bias);
+            seen += row_bias(w, j0, cell0, n, t, position, bias);
             continue;
         }
         for (int64_t j = 0; j < n; j++) {
-            bias[j] = position < 0 ? -INFINITY : cell_bias(w, j0 + j, t, position);
+            bias[j] = position < 0 ? -INFINITY : cell_bias(w, j0 + j, cell0 + j, t, position);
             seen += bias[j] != -INFINITY;
         }
     }
