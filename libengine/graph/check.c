@@ -24,6 +24,31 @@ int64_t eng_tensor_elements(const eng_tensor *t)
     return n;
 }
 
+bool eng_tensor_reach(const eng_tensor *t, uint64_t *bytes)
+{
+    const eng_type_info *type = eng_tensor_type(t);
+    *bytes = type->block_bytes;
+    for (int d = 0; d < ENG_MAX_RANK; d++) {
+        uint64_t span, n = (uint64_t)eng_tensor_blocks(t, d);
+        if (n == 0) {
+            *bytes = 0;
+            return true;
+        }
+        if (!eu_mul(n - 1, (uint64_t)t->nb[d], &span) || span > INT64_MAX - *bytes)
+            return false;
+        *bytes += span;
+    }
+    return true;
+}
+
+bool eng_tensors_meet(const eng_tensor *a, const eng_tensor *b)
+{
+    uint64_t of_a, of_b;
+    if (a->root != b->root || !eng_tensor_reach(a, &of_a) || !eng_tensor_reach(b, &of_b))
+        return a->root == b->root;
+    return a->offset < b->offset + of_b && b->offset < a->offset + of_a;
+}
+
 /*
  * May two elements share bytes?  Sorted by stride, each dimension must step over all that
  * the smaller ones cover; strides that interleave otherwise count as overlapping.
@@ -34,7 +59,7 @@ static bool overlaps(const eng_tensor *t)
     int64_t covered = type->block_bytes;
     unsigned left = 0;
     for (int d = 0; d < ENG_MAX_RANK; d++) {
-        int64_t n = d == 0 ? t->ne[0] / type->block : t->ne[d];
+        int64_t n = eng_tensor_blocks(t, d);
         if (n == 0)
             return false;
         left |= n > 1 ? 1u << d : 0;
@@ -46,7 +71,7 @@ static bool overlaps(const eng_tensor *t)
                 least = d;
         if (t->nb[least] < covered)
             return true;
-        covered += ((least == 0 ? t->ne[0] / type->block : t->ne[least]) - 1) * t->nb[least];
+        covered += (eng_tensor_blocks(t, least) - 1) * t->nb[least];
         left &= ~(1u << least);
     }
     return false;

@@ -374,6 +374,24 @@ static int load_params(eng_graph *g, eng_node *node, const int64_t *ip, uint32_t
     return ENG_OK;
 }
 
+/* An operand that may share bytes with one that is written becomes a copy of its own: devices write some rows before they
+ * have read others. */
+static bool part_operands(const eng_inference *f, eng_node *node)
+{
+    for (int w = 0; w < f->info->n_in; w++)
+        for (int i = 0; i < f->info->n_in && f->info->in[w].inout; i++) {
+            const eng_tensor *written = eng_graph_get(f->graph, node->in[w]);
+            const eng_tensor *read = eng_graph_get(f->graph, node->in[i]);
+            if (i == w || f->info->in[i].inout || read == NULL || !eng_tensors_meet(written, read))
+                continue;
+            const int64_t type = read->type;
+            node->in[i] = eng_graph_op(f->graph, ENG_OP_CPY, &node->in[i], 1, &type, 1, NULL, 0, NULL);
+            if (node->in[i] < 0)
+                return false;
+        }
+    return true;
+}
+
 static eng_value add_node(eng_inference *f, eng_node *node, eng_value *out)
 {
     eng_graph *g = f->graph;
@@ -425,7 +443,7 @@ eng_value eng_graph_op(eng_graph *g, uint32_t op, const eng_value *in, uint32_t 
             graph_no_memory(g, "the shape of a node");
         return ENG_BAD_VALUE;
     }
-    return add_node(&f, &node, out);
+    return part_operands(&f, &node) ? add_node(&f, &node, out) : ENG_BAD_VALUE;
 }
 
 int eng_graph_precision(eng_graph *g, eng_precision precision)

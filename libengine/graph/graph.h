@@ -88,10 +88,20 @@ static inline const eng_type_info *eng_tensor_type(const eng_tensor *t)
     return eng_type_get(t->type);
 }
 
+/* Elements along a dimension; along dimension 0 blocks. */
+static inline int64_t eng_tensor_blocks(const eng_tensor *t, int dim)
+{
+    return dim == 0 ? t->ne[0] / (int64_t)eng_tensor_type(t)->block : t->ne[dim];
+}
+
 bool eng_tensor_contiguous(const eng_tensor *t);
 int64_t eng_tensor_elements(const eng_tensor *t);
 /* Contiguous strides for ne and type; false if it does not fit in 63 bits. */
 bool eng_tensor_layout(eng_tensor *t);
+/* Bytes from the first element's begin to the last one's end; false: they do not fit. */
+bool eng_tensor_reach(const eng_tensor *t, uint64_t *bytes);
+/* Are there bytes between the first and the last of both, as views of one memory have? */
+bool eng_tensors_meet(const eng_tensor *a, const eng_tensor *b);
 
 /* A number that is equal for equal graphs (signature.c), and the comparison. */
 uint64_t eng_graph_hash(const eng_subgraph *g);

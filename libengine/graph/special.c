@@ -303,29 +303,6 @@ static int slice(eng_inference *f)
     return ENG_OK;
 }
 
-static int64_t blocks_along(const eng_tensor *t, int dim)
-{
-    return dim == 0 ? t->ne[0] / (int64_t)eng_tensor_type(t)->block : t->ne[dim];
-}
-
-/* Bytes from the first element's begin to the last one's end; false: they do not fit. */
-static bool reach(const eng_tensor *t, uint64_t *bytes)
-{
-    const eng_type_info *type = eng_tensor_type(t);
-    *bytes = type->block_bytes;
-    for (int d = 0; d < ENG_MAX_RANK; d++) {
-        uint64_t span, n = (uint64_t)blocks_along(t, d);
-        if (n == 0) {
-            *bytes = 0;
-            return true;
-        }
-        if (!eu_mul(n - 1, (uint64_t)t->nb[d], &span) || span > INT64_MAX - *bytes)
-            return false;
-        *bytes += span;
-    }
-    return true;
-}
-
 static int view_strides_wanted(eng_inference *f)
 {
     const int64_t *ne = f->node->ip + ENG_VIEW_NE0, *nb = f->node->ip + ENG_VIEW_NB0;
@@ -336,15 +313,15 @@ static int view_strides_wanted(eng_inference *f)
         if (ne[d] < 0)
             return eng_graph_fail(f, "extent %d must not be negative, got %" PRId64, d, ne[d]);
         y->ne[d] = ne[d];
-        y->nb[d] = blocks_along(y, d) > 1 ? nb[d] : next; /* of one element any will do */
+        y->nb[d] = eng_tensor_blocks(y, d) > 1 ? nb[d] : next; /* of one element any will do */
         if (y->nb[d] < 0 || y->nb[d] % type->block_bytes != 0)
             return eng_graph_fail(f, "stride %d must be a multiple of the %" PRIu32 " bytes of a %s element or block, "
                                   "got %" PRId64, d, type->block_bytes, type->name, nb[d]);
-        if (!__builtin_mul_overflow(y->nb[d], blocks_along(y, d) > 0 ? blocks_along(y, d) : 1, &next))
+        if (!__builtin_mul_overflow(y->nb[d], eng_tensor_blocks(y, d) > 0 ? eng_tensor_blocks(y, d) : 1, &next))
             continue;
         next = type->block_bytes;
     }
-    if (type->block > 1 && blocks_along(y, 0) > 1 && y->nb[0] != type->block_bytes)
+    if (type->block > 1 && eng_tensor_blocks(y, 0) > 1 && y->nb[0] != type->block_bytes)
         return eng_graph_fail(f, "stride 0 must be %" PRIu32 ", got %" PRId64 ENG_ADVICE
                               "blocks of %s follow one another", type->block_bytes, nb[0], type->name);
     return whole_blocks(f, y, "the view");
@@ -361,7 +338,7 @@ static int view(eng_inference *f)
     if (offset < 0 || offset % type->block_bytes != 0)
         return eng_graph_fail(f, "the offset must be a multiple of the %" PRIu32 " bytes of a %s element or block, got "
                               "%" PRId64, type->block_bytes, type->name, offset);
-    if (!reach(f->in[0], &there) || !reach(&f->out[0], &wanted) || (uint64_t)offset > there ||
+    if (!eng_tensor_reach(f->in[0], &there) || !eng_tensor_reach(&f->out[0], &wanted) || (uint64_t)offset > there ||
         wanted > there - (uint64_t)offset)
         return eng_graph_fail(f, "extents and strides from byte %" PRId64 " on must stay within the memory of x, %"
                               PRIu64 " bytes", offset, there);

@@ -231,6 +231,28 @@ static void cases_store(cf_suite *s)
         }
 }
 
+/* Rows of a tensor to others of the same one, up and down, as a cache is shifted: all are read before they are written. */
+static void shifts(cf_suite *s)
+{
+    static const uint32_t types[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_Q8_0};
+
+    for (int x = 0; x < 6; x++) {
+        const uint32_t type = types[x % 3];
+        const int64_t by = x < 3 ? 1 : 7, rows = x % 2 ? 40 : 2000;
+        cf_case *c = cf_begin(s, ENG_OP_STORE, "dst and x overlap, %s, %lld rows %s by %lld", ref_type_name(type),
+                              (long long)rows, x % 2 ? "up" : "down", (long long)by);
+        if (!c)
+            continue;
+        c->judge = CF_EXACT;
+        cf_operand *dst = cf_in(c, 0, "dst", type, ENG_USE_CACHE, CF_PLAIN, CF_SHAPE(64, rows, 2)),
+                   *from = cf_alias(c, 1, "x", 0);
+        dst->inout = true;
+        cf_slice(dst, 1, x % 2 ? 0 : by, rows - by);
+        cf_slice(from, 1, x % 2 ? by : 0, rows - by);
+        cf_run(c);
+    }
+}
+
 void cf_cases_convert(cf_suite *s)
 {
     if (cf_wanted(s, ENG_OP_QUANTIZE))
@@ -239,6 +261,9 @@ void cf_cases_convert(cf_suite *s)
         cases_dequantize(s);
     if (cf_wanted(s, ENG_OP_CPY))
         cases_cpy(s);
-    if (cf_wanted(s, ENG_OP_STORE))
+    if (cf_wanted(s, ENG_OP_STORE)) {
         cases_store(s);
+        cf_thin(s, 1);
+        shifts(s);
+    }
 }

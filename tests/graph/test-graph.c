@@ -133,6 +133,30 @@ START_TEST(inout_needs_a_bound_tensor)
 }
 END_TEST
 
+/* What may share bytes with what is written is copied before; what lies beside it, or is of another tensor, is not. */
+START_TEST(what_is_written_is_not_read)
+{
+    static const struct { int64_t to, from, rows; uint32_t nodes; } cases[] = {{1, 0, 7, 2}, {0, 1, 7, 2}, {4, 0, 4, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        fixture_begin(&f, 0);
+        eng_value a = fixture_tensor(&f, ENG_TYPE_F32, "a", NULL, 8, 8, 0);
+        eng_value b = fixture_tensor(&f, ENG_TYPE_F32, "b", NULL, 8, 8, 0);
+        eng_value to = eng_slice(f.graph, a, 1, cases[i].to, cases[i].rows);
+        eng_value from = eng_slice(f.graph, a, 1, cases[i].from, cases[i].rows);
+        eng_value ids = fixture_tensor(&f, ENG_TYPE_I32, "ids", NULL, cases[i].rows, 0);
+        const uint32_t views = f.graph->n_nodes;
+        ck_assert_int_eq(eng_store_value(f.graph, to, from), ENG_OK);
+        ck_assert_int_eq(f.graph->n_nodes, views + cases[i].nodes);
+        ck_assert_int_eq(eng_set_rows(f.graph, to, from, ids), ENG_OK);
+        ck_assert_int_eq(f.graph->n_nodes, views + 2 * cases[i].nodes);
+        ck_assert_int_eq(eng_store_value(f.graph, a, b), ENG_OK);
+        ck_assert_int_eq(f.graph->n_nodes, views + 2 * cases[i].nodes + 1);
+        fixture_end(&f);
+    }
+}
+END_TEST
+
 START_TEST(missing_operands_are_told)
 {
     for (uint32_t op = 1; op < ENG_OP_LIMIT; op++) {
@@ -466,6 +490,7 @@ int main(void)
     tcase_add_test(tc, errors_name_op_tensors_and_rule);
     tcase_add_test(tc, bad_eps);
     tcase_add_test(tc, inout_needs_a_bound_tensor);
+    tcase_add_test(tc, what_is_written_is_not_read);
     tcase_add_test(tc, missing_operands_are_told);
     tcase_add_test(tc, inputs_are_not_written_in_place);
     tcase_add_test(tc, views);

@@ -54,7 +54,12 @@ int ref_op_store(ref_call *c)
     for (int d = 0; d < ENG_MAX_RANK; d++)
         if (c->in[0]->ne[d] != c->in[1]->ne[d])
             return -2;
-    fill(c->in[0], c->in[1]);
+    ref_tensor x; /* as it was: both may be views of one memory */
+    if (!ref_alloc(&x, c->in[1]->ne, ENG_MAX_RANK, false, false))
+        return -1;
+    fill(&x, c->in[1]);
+    fill(c->in[0], &x);
+    ref_free(&x);
     return 0;
 }
 
