@@ -14,6 +14,8 @@ static const uint32_t all_types[] = {
     ENG_TYPE_IQ1_M, ENG_TYPE_TQ1_0, ENG_TYPE_TQ2_0, ENG_TYPE_Q1_0, ENG_TYPE_Q2_0,
 };
 
+#define BEYOND_I32 0x1p32 /* what this is added to is a row's number in the lower 32 bits, and none */
+
 /* Indices into `rows` rows, with some that are skipped. */
 static void indices(cf_case *c, cf_operand *ids, int64_t rows)
 {
@@ -21,7 +23,7 @@ static void indices(cf_case *c, cf_operand *ids, int64_t rows)
         double v = (double)cf_below(c, rows);
         switch (cf_below(c, 9)) {
         case 0: v = -1; break;
-        case 1: v = cf_below(c, 2) ? (double)rows : ids->type == ENG_TYPE_I64 ? 5e15 : 2e9; break;
+        case 1: v = cf_below(c, 2) ? (double)rows : ids->type == ENG_TYPE_I64 ? BEYOND_I32 + v : 2e9; break;
         default: break;
         }
         cf_set(ids, i, v);
@@ -100,7 +102,7 @@ static void distinct(cf_case *c, cf_operand *ids, int64_t rows)
         for (int64_t i = 0; i < n; i++, at = (at + step) % rows) {
             double v = i < rows ? (double)at : -1;
             if (cf_below(c, 6) == 0)
-                v = cf_below(c, 2) ? -1 : (double)(rows + cf_below(c, 100));
+                v = cf_below(c, 2) ? -1 : ids->type == ENG_TYPE_I64 ? BEYOND_I32 + v : (double)(rows + cf_below(c, 100));
             cf_set(ids, group * n + i, v);
         }
     }
