@@ -40,7 +40,8 @@ static void on_log(void *user, int level, const char *source, const char *text)
         snprintf(became, sizeof became, "%s", what);
 }
 
-/* how: "", or what is different: "driver", "killed" (while the compiler works), "slow" (it works for a second), "unkept". */
+/* how: "", or what is different: "driver", "killed" (while the compiler works), "slow" (it works for a second), "full" (the device
+ * has no memory left), "unkept". */
 static int open_once(const char *how)
 {
     const eng_context_params params = {.size = sizeof params, .log = on_log, .log_level = ENG_LOG_DEBUG};
@@ -57,6 +58,8 @@ static int open_once(const char *how)
         ualarm(300000, 0);
     } else if (!strcmp(how, "slow"))
         interposer_delay("clBuildProgram", 1000);
+    else if (!strcmp(how, "full"))
+        interposer_fail("clEnqueueNDRangeKernel", 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
     int status = eng_context_set_option(context, "engine.cache_dir", folder);
     status = status ? status : eng_context_set_option(context, "opencl.cache", strcmp(how, "unkept") ? "yes" : "no");
     status = status ? status : eng_context_set_option(context, "opencl.family", "simt");
@@ -168,6 +171,9 @@ static void check(const char *self)
     damage_all();
     says(self, "", 2, "is right", "files that are damaged are ignored: tried");
     says(self, "", 0, "is right (known", "and written anew");
+    forget(".tried");
+    says(self, "full", 1, "could not be tried", "where the device has no memory left nothing is known");
+    says(self, "", 2, "is right", "and it is tried another time");
     forget(".tried");
     forget(".bin");
     tap_check(!run(self, "killed", said), "a process ends while it tries (%s)", said);

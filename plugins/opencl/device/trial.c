@@ -29,6 +29,12 @@ cl_int cl_trial_run(cl_device *device, cl_kernel kernel, size_t items, void *wor
     return error;
 }
 
+/* Memory, or the device, may be there another time.  (CL_OUT_OF_RESOURCES is what NVIDIA's driver says of a kernel that went wrong.) */
+static bool says_nothing(cl_int error)
+{
+    return error == CL_OUT_OF_HOST_MEMORY || error == CL_MEM_OBJECT_ALLOCATION_FAILURE || cl_error_status(error) == ENG_ERR_LOST;
+}
+
 static cl_verdict try_now(cl_device *device, const char *file, const char *options,
                           cl_int (*runs)(cl_device *device, cl_kernel kernel, bool *right))
 {
@@ -38,11 +44,12 @@ static cl_verdict try_now(cl_device *device, const char *file, const char *optio
     int status = cl_program_get(device, file, options, NULL, NULL, &program);
     if (status != ENG_OK)
         return status == ENG_ERR_DEVICE ? CL_WRONG : CL_UNTRIED; /* refused, or no memory for it */
-    if (cl_program_kernel(device, program, file, &kernel) != ENG_OK)
-        return CL_WRONG;
+    status = cl_program_kernel(device, program, file, &kernel);
+    if (status != ENG_OK)
+        return status == ENG_ERR_NOMEM ? CL_UNTRIED : CL_WRONG;
     const cl_int error = runs(device, kernel, &right);
     clReleaseKernel(kernel);
-    return error == CL_OUT_OF_HOST_MEMORY ? CL_UNTRIED : error == CL_SUCCESS && right ? CL_RIGHT : CL_WRONG;
+    return says_nothing(error) ? CL_UNTRIED : error == CL_SUCCESS && right ? CL_RIGHT : CL_WRONG;
 }
 
 /* What is known; of a trial that another process is at, once that is over.  Who only compiles takes it for right meanwhile, as it
