@@ -134,6 +134,12 @@ grep -nE '#pragma OPENCL EXTENSION|printf *\(|__builtin_[a-oq-z]|long [a-z_]+ = 
     "$src"/kernels/*.cl "$src"/kernels/*.clh |
     grep -v 'kernels/builtins.clh:.*__builtin_convertvector\|kernels/stream.clh:\|kernels/fragments.clh:\|kernels/across.clh:.*__builtin_amdgcn_ds_bpermute\|kernels/dot4.clh:.*__builtin_amdgcn_su\?dot4\|kernels/attention_blocks.clh:.*__builtin_ia32_permvarsf512\|kernels/parts.clh:.*__builtin_ia32_\(pshufb256\|selectb_256\)' >> "$tmp/bad"
 result "kernels use no extension, and widen no index before it is compared"
+# What is tried on every card has assembly for the compilers alone that are known to take it: one that makes SPIR-V may end the process.
+for tried in "dot4 -DDOT4=1" "exchange -DHAVE_SHUFFLE=1" "matrix -DMATRIX=1" "matrix -DMATRIX=3" "matrix -DMATRIX=8"; do
+    "${CC:-cc}" -E -P -x c -DSIMT=1 "${tried#* }" "$src/kernels/${tried%% *}.cl" 2> /dev/null | grep -n '__asm__' |
+        sed "s|^|kernels/${tried%% *}.cl ${tried#* }: |" >> "$tmp/bad"
+done
+result "kernels that are tried have no assembly for a compiler of which nothing is known"
 # What a kernel does is a function that is compiled once, if it neither is the kernel nor asks for its place (launch.clh).
 grep -nE '^__kernel|get_global_id\(' "$src"/kernels/*.cl "$src"/kernels/*.clh |
     grep -vE 'kernels/(launch|builtins)\.clh:|kernels/(roof|loops|matrix|bf16|dot4|dot2|exchange|series)\.cl:' >> "$tmp/bad"
