@@ -220,7 +220,7 @@ KERNEL(GROUP_OF(GROUP), gated_delta_net, BUFFERS, gated_delta_net)
 #endif
         KEYS_OF(tile * TILE + (uint)(t - first));
         for (; t < end; t++) {
-            const uint at = tile * TILE + (uint)(t - first), next = at + 1 == 2 * TILE ? 0 : at + 1;
+            const uint at = tile * TILE + (uint)(t - first), next = t + 1 < end ? at + 1 : at; /* others may fill the other tile */
             const float a = as[at], rate = betas[at];
             float d[WIDE];
             UNROLL for (uint i = 0; i < MINE; i++) qt[i] = qs[MINE_AT(at, i)];
@@ -245,7 +245,7 @@ KERNEL(GROUP_OF(GROUP), gated_delta_net, BUFFERS, gated_delta_net)
                 }
                 sums[2 * w + 1] = sum4(s);
             }
-            KEYS_OF(next); /* of a tile's last token: of no use */
+            KEYS_OF(next); /* behind a tile's last token: of no use */
             const int out = ROW_AFTER(to - 1 - t);
             if (IN_POOL(out))
                 SAVE_STATE(m, S, out);
