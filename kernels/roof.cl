@@ -87,7 +87,7 @@ __kernel ATTRIBUTES void fma_all(fout sum, ulong rounds, float half_, float one)
  * made before the loop.  -DDOT: by the dot product of four bytes that the device says it has, or -DDOT4 (dot4.clh); else
  * bytes are widened by shifts, to 16 bits (vec) or 32.
  */
-#if DOT4
+#if DOT4 && VEC
 typedef dot4_sums sums;
 #define SUM(s) sum16(DOT4_FLOATS(s))
 #elif VEC && !DOT
@@ -100,10 +100,12 @@ typedef int sums;
 
 static inline sums add_products(sums s, sums with)
 {
-#if DOT4
+#if DOT4 && VEC
     const int word[1] = {0x35075b03};
     ADD_DOT4(s, s, word);
     return s;
+#elif DOT4
+    return add_dot4(s, s, with);
 #elif DOT
     return s + dot(as_char4(s), as_char4(with));
 #elif VEC

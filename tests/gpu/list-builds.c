@@ -2,9 +2,10 @@
  * The programs that the opencl plugin builds for a graphics card: every case of the conformance suite is planned on a
  * device that is made to look like one, and what the plugin gives to the compiler is written down instead of compiled.
  *
- *     list-builds FOLDER [--full] [--ops LIST] [--model FILE]...
+ *     list-builds FOLDER [--full] [--ops LIST] [--roofs] [--model FILE]...
  *
- * --model: the plans of a language model, too, which have what fusion makes of several ops; --ops '' leaves out the cases.
+ * --roofs: what measures the card, too.  --model: the plans of a language model, which have what fusion makes of several ops; --ops ''
+ * leaves out the cases.
  * FOLDER gets a file NAME-NUMBER.cl for each program: its first line is "// options: ...", the rest is the source.
  * So there is no second list of programs that could be another one than the plugin's.  Needs any OpenCL device.
  */
@@ -214,6 +215,24 @@ static void plan_model(eng_context *context, const char *path)
     eng_device_close(device);
 }
 
+/* -- roofs ------------------------------------------------------------------------- */
+
+/* None is measured: there are no kernels. */
+static void list_roofs(eng_context *context)
+{
+    static const char *const units[] = {"no", "mma", "wmma", "dpas"};
+    for (unsigned i = 0; i < sizeof units / sizeof *units; i++) {
+        eng_device *device = NULL;
+        double per_second;
+        if (eng_context_set_option(context, "opencl.matrix", units[i]) != ENG_OK ||
+            eng_context_set_option(context, "opencl.dot4", "yes") != ENG_OK || eng_device_open(context, "opencl:0", &device) != ENG_OK)
+            stop(eng_last_error());
+        for (int roof = ENG_ROOF_READ; roof <= ENG_ROOF_MATRIX; roof++)
+            eng_device_roof(device, (eng_roof)roof, &per_second);
+        eng_device_close(device);
+    }
+}
+
 /* -- cases ------------------------------------------------------------------------- */
 
 static void plan_cases(eng_context *context, const char *matrix, const char *dot4, const eng_conformance_options *o,
@@ -246,6 +265,7 @@ int main(int argc, char **argv)
     eng_context *context = NULL;
     const char *models[MOST_MODELS];
     unsigned n_models = 0;
+    bool roofs = false;
     cl_uint platforms = 0; /* a call of the loader's own, too: so it is linked with this program */
     if (clGetPlatformIDs(0, NULL, &platforms) != CL_SUCCESS || !platforms)
         stop("no OpenCL device to pretend with: install a driver, such as pocl-opencl-icd");
@@ -254,15 +274,17 @@ int main(int argc, char **argv)
             o.quick = 0;
         else if (!strcmp(argv[i], "--ops") && i + 1 < argc)
             o.ops = argv[++i];
+        else if (!strcmp(argv[i], "--roofs"))
+            roofs = true;
         else if (!strcmp(argv[i], "--model") && i + 1 < argc && n_models < MOST_MODELS)
             models[n_models++] = argv[++i];
         else if (!folder && argv[i][0] != '-')
             folder = argv[i];
         else
-            stop("usage: list-builds FOLDER [--full] [--ops LIST] [--model FILE]...");
+            stop("usage: list-builds FOLDER [--full] [--ops LIST] [--roofs] [--model FILE]...");
     }
     if (!folder)
-        stop("usage: list-builds FOLDER [--full] [--ops LIST] [--model FILE]...");
+        stop("usage: list-builds FOLDER [--full] [--ops LIST] [--roofs] [--model FILE]...");
     if (eng_context_create(NULL, &context) != ENG_OK ||
         eng_context_set_option(context, "opencl.family", "simt") != ENG_OK ||
         eng_context_set_option(context, "opencl.cache", "no") != ENG_OK) {
@@ -271,6 +293,8 @@ int main(int argc, char **argv)
     }
     if (!o.ops || *o.ops)
         plan_ops(context, &o, &sum);
+    if (roofs)
+        list_roofs(context);
     for (unsigned i = 0; i < n_models; i++)
         plan_model(context, models[i]);
     eng_context_destroy(context);

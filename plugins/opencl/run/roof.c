@@ -74,7 +74,7 @@ static double operations_of(const cl_device *device, uint32_t what)
 {
     switch (what) {
     case ENG_ROOF_INT8: return device->vec ? 64 : 8;
-    case ENG_ROOF_DOT: return device->caps & CL_CAP_DOT4 ? 128 : 8;
+    case ENG_ROOF_DOT: return device->vec && device->caps & CL_CAP_DOT4 ? 128 : 8;
     case ENG_ROOF_MATRIX: return 128; /* rounds are of so many (roof.cl) */
     default: return device->vec ? 32 : 8;
     }
