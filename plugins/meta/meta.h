@@ -107,8 +107,8 @@ typedef struct meta_mark {
 } meta_mark;
 meta_mark meta_device_mark(const eng_device_state *device);
 void meta_device_restore(eng_device_state *device, const meta_mark *mark);
-/* The partition of an axis, or NULL.  Under the lock. */
-meta_partition *meta_partition_find(eng_device_state *device, uint32_t axis, int64_t extent);
+/* The partition of an axis, or NULL: the youngest.  Under the lock. */
+meta_partition *meta_partition_find(const eng_device_state *device, uint32_t axis, int64_t extent);
 /* One made for a value, shared out as the shares say: for axes that no store names.  Under
  * the lock; NULL: no memory. */
 meta_partition *meta_partition_make(eng_device_state *device, uint32_t axis, int64_t extent, int64_t unit);

@@ -278,6 +278,67 @@ static void check_failed_store(void)
     eng_device_close(device);
 }
 
+/* An axis of 96: rows of that many elements, or of 3 blocks. */
+static eng_store *width_of(eng_device *device, uint32_t type)
+{
+    rig_dim d;
+    eng_dim dims[] = {rig_axis(&d, eng_context_axis(context, "width"), 96, 1), {0}};
+    eng_store_tensor t = {.type = type, .rank = 2, .use = ENG_USE_WEIGHT, .ne = {96, 30}, .name = "w", .dims = dims};
+    return rig_make_store(device, &t, 1);
+}
+
+/* Blocks on an axis that an f32 tensor has cut between them: whole on every rank beside that tensor, but split when it
+ * is gone. */
+static void check_gone_store(bool gone)
+{
+    const uint64_t blocks = 3 * 34 * 30, floats = 96 * 30 * 4;
+    eng_device *device = NULL;
+    eng_store *first = NULL, *second = NULL;
+    uint64_t bytes[MOST_RANKS] = {0};
+    bool good = eng_device_open(context, "cpu/3@2:1:1", &device) == ENG_OK &&
+                (first = width_of(device, ENG_TYPE_F32)) != NULL;
+
+    if (gone) {
+        eng_store_destroy(first);
+        first = NULL;
+    }
+    good = good && (second = width_of(device, ENG_TYPE_Q8_0)) != NULL;
+    if (good)
+        weights_of(device, bytes);
+    tap_check(good && bytes[0] + bytes[1] + bytes[2] == (gone ? blocks : 3 * blocks + floats),
+              "blocks %s a store of elements that is %s: %lu bytes", gone ? "after" : "beside",
+              gone ? "gone" : "there", (unsigned long)(bytes[0] + bytes[1] + bytes[2]));
+    eng_store_destroy(first);
+    eng_store_destroy(second);
+    eng_device_close(device);
+}
+
+/* A store that comes again is split as it was, and a plan is good for it; so it is after one that was split otherwise. */
+static void check_again(void)
+{
+    eng_device_stats stats = {.size = sizeof stats};
+    rig r;
+    bool good = rig_open(&r, context, "cpu/3@2:1:1", 0) && (r.store = width_of(r.device, ENG_TYPE_F32)) != NULL;
+
+    if (good) {
+        eng_value w = eng_graph_tensor(r.graph, 0, r.store, 0);
+        eng_graph_keep(r.graph, eng_scale(r.graph, w, 2, 0));
+        good = eng_graph_seal(r.graph) == ENG_OK && eng_plan_create(r.device, r.graph, &r.plan) == ENG_OK;
+    }
+    for (int i = 0; i < 4 && good; i++) {
+        good = eng_instance_create(r.plan, &r.store, 1, &r.instance) == ENG_OK;
+        eng_instance_destroy(r.instance);
+        r.instance = NULL;
+        eng_store_destroy(r.store);
+        r.store = i % 2 ? NULL : width_of(r.device, ENG_TYPE_Q8_0); /* on the same axis meanwhile */
+        eng_store_destroy(r.store);
+        good = good && (r.store = width_of(r.device, ENG_TYPE_F32)) != NULL;
+    }
+    good = good && eng_device_get_stats(r.device, &stats) == ENG_OK;
+    tap_check(good && stats.plans_built == 1, "a store that comes again: %lu plans built", (unsigned long)stats.plans_built);
+    rig_close(&r);
+}
+
 /* -- one plan, several stores -------------------------------------------------------- */
 
 enum { K = 24, M = 10, COLS = 3, RUNS = 2 };
@@ -506,6 +567,9 @@ int main(void)
     check_units("cpu/3", 3);
     check_units("cpu/4", 4);
     check_failed_store();
+    check_gone_store(false);
+    check_gone_store(true);
+    check_again();
     check_no_room();
     for (size_t i = 0; i < sizeof compositions / sizeof *compositions; i++) {
         check_orders(&compositions[i]);

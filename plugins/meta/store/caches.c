@@ -36,9 +36,9 @@ typedef struct groups {
 } groups;
 
 /* The partition that an axis has, or as far as can be said the one that it will have. */
-static meta_partition foresee(eng_device_state *device, const meta_partition *axis)
+static meta_partition foresee(const eng_device_state *device, const meta_partition *axis)
 {
-    const meta_partition *known = meta_partition_find(device, axis->axis, axis->extent);
+    const meta_partition *known = meta_partition_in_use(device, axis->axis, axis->extent);
     meta_partition p = known ? *known : *axis;
 
     if (!known)
@@ -89,7 +89,7 @@ static group *find(const groups *all, const group *like)
     return NULL;
 }
 
-static void decide(eng_device_state *device, group *g)
+static void decide(const eng_device_state *device, group *g)
 {
     meta_partition heads = foresee(device, &g->heads), cells = foresee(device, &g->cells);
 

@@ -17,8 +17,9 @@
  *   an output without     on the first rank
  *   anything else         replicated, and listed with the reason
  *
- * A partition is fixed by the store that first names its axis: its unit is what
- * the blocks of all tensors of that store need, and the groups of rows that ranks pack together.  If that leaves fewer
+ * A partition is fixed by the store that first names its axis, for as long as a
+ * store has a tensor cut by it: its unit is what the blocks of all tensors of that
+ * store need, and the groups of rows that ranks pack together.  If that leaves fewer
  * units than ranks, the tensors with the largest need are given up (replicated) first.
  *
  * Shares are shares of bytes.  Axes of few units (two heads over three ranks)
@@ -105,26 +106,20 @@ static void add_need(int64_t *needs, uint32_t *n, int64_t need)
 
 /* An axis that a store names first, and what depends on it. */
 typedef struct axis_job {
-    meta_partition *part;
+    meta_partition part;
     double bytes; /* of the tensors that will be cut along it                  */
     bool caches;  /* and nothing else                                          */
 } axis_job;
 
 /* The partition of a new axis, but for its boundaries. */
-static int describe_axis(eng_device_state *device, const eng_store_tensor *declared, uint32_t n,
-                         const meta_tensor *tensors, const meta_partition *like, axis_job *job)
+static void describe_axis(const eng_device_state *device, const eng_store_tensor *declared, uint32_t n,
+                          const meta_tensor *tensors, const meta_partition *like, axis_job *job)
 {
-    meta_partition *p = eu_arena_alloc(&device->arena, sizeof *p);
+    meta_partition *p = &job->part;
     int64_t needs[MOST_NEEDS];
     uint32_t n_needs = 0;
 
-    if (!p)
-        return meta_no_memory(device, "the partition of an axis");
-    job->part = p;
-    job->bytes = 0;
-    job->caches = true;
-    p->axis = like->axis;
-    p->extent = like->extent;
+    *job = (axis_job){.part = {.axis = like->axis, .extent = like->extent}, .caches = true};
     for (uint32_t i = 0; i < n; i++) {
         meta_cut cut;
         meta_choice choices[META_MAX_CHOICES];
@@ -142,9 +137,6 @@ static int describe_axis(eng_device_state *device, const eng_store_tensor *decla
             add_need(needs, &n_needs, meta_cut_row_unit(&cut, rows_together(device, given)));
     }
     p->unit = common_unit(needs, n_needs, p->extent, (uint32_t)__builtin_popcount(device->main_mask));
-    p->next = device->partitions;
-    device->partitions = p;
-    return ENG_OK;
 }
 
 /* Bytes that each rank has of what the living stores split.  Outputs do not count: they are
@@ -165,9 +157,9 @@ static void count_shards(eng_device_state *device, double *held)
 /* Boundaries that bring what every rank holds closest to its share; held: before and after.
  * Caches make up for nothing: the next store may have thousands of cells of an axis of which
  * this one has few. */
-static void solve_axis(eng_device_state *device, const axis_job *job, double *held)
+static void solve_axis(const eng_device_state *device, axis_job *job, double *held)
 {
-    meta_partition *p = job->part;
+    meta_partition *p = &job->part;
     double owed[META_MAX_RANKS], want[META_MAX_RANKS], placed = 0, sum = 0;
 
     for (uint32_t r = 0; r < device->n_leaves; r++)
@@ -192,7 +184,7 @@ static void solve_axis(eng_device_state *device, const axis_job *job, double *he
 
 static int by_units(const void *a, const void *b)
 {
-    const meta_partition *x = ((const axis_job *)a)->part, *y = ((const axis_job *)b)->part;
+    const meta_partition *x = &((const axis_job *)a)->part, *y = &((const axis_job *)b)->part;
     int64_t n = meta_part_units(x), m = meta_part_units(y);
 
     if (n != m)
@@ -200,37 +192,58 @@ static int by_units(const void *a, const void *b)
     return x->axis != y->axis ? (x->axis < y->axis ? -1 : 1) : 0;
 }
 
-/* All axes that the store names first. */
+typedef struct axis_jobs {
+    axis_job *items;
+    uint32_t n;
+    size_t capacity;
+} axis_jobs;
+
+/* Is it known already how the axis is shared out, or one of the jobs? */
+static bool is_known(const eng_device_state *device, const axis_jobs *jobs, const meta_partition *like)
+{
+    for (uint32_t i = 0; i < jobs->n; i++)
+        if (jobs->items[i].part.axis == like->axis && jobs->items[i].part.extent == like->extent)
+            return true;
+    return meta_partition_in_use(device, like->axis, like->extent) != NULL;
+}
+
+/* The axes that the store names first. */
+static bool list_jobs(const eng_device_state *device, const eng_store_tensor *declared, uint32_t n,
+                      const meta_tensor *tensors, axis_jobs *jobs)
+{
+    meta_choice choices[META_MAX_CHOICES];
+
+    for (uint32_t i = 0; i < n; i++) {
+        const eng_store_tensor *given = meta_declared(declared, i);
+        uint32_t n_choices = meta_may_be_cut(given) ? list_choices(given, &tensors[i], choices) : 0;
+        for (uint32_t c = 0; c < n_choices; c++) {
+            if (is_known(device, jobs, &choices[c].part))
+                continue;
+            if (!eu_reserve(jobs->items, jobs->capacity, (size_t)jobs->n + 1))
+                return false;
+            describe_axis(device, declared, n, tensors, &choices[c].part, &jobs->items[jobs->n++]);
+        }
+    }
+    return true;
+}
+
+/* All of them are shared out. */
 static int solve_axes(eng_device_state *device, const eng_store_tensor *declared, uint32_t n,
                       const meta_tensor *tensors)
 {
-    axis_job *jobs = NULL;
-    uint32_t n_jobs = 0;
-    size_t capacity = 0;
-    meta_choice choices[META_MAX_CHOICES];
+    axis_jobs jobs = {0};
     double held[META_MAX_RANKS] = {0};
-    int status = ENG_OK;
+    bool room = list_jobs(device, declared, n, tensors, &jobs);
 
-    for (uint32_t i = 0; i < n && status == ENG_OK; i++) {
-        const eng_store_tensor *given = meta_declared(declared, i);
-        uint32_t n_choices = meta_may_be_cut(given) ? list_choices(given, &tensors[i], choices) : 0;
-        for (uint32_t c = 0; c < n_choices && status == ENG_OK; c++) {
-            if (meta_partition_find(device, choices[c].part.axis, choices[c].part.extent))
-                continue;
-            if (!eu_reserve(jobs, capacity, (size_t)n_jobs + 1))
-                status = meta_no_memory(device, "the partitions of a store");
-            else
-                status = describe_axis(device, declared, n, tensors, &choices[c].part, &jobs[n_jobs]);
-            n_jobs += status == ENG_OK;
-        }
-    }
     count_shards(device, held);
-    if (n_jobs)
-        qsort(jobs, n_jobs, sizeof *jobs, by_units);
-    for (uint32_t k = 0; k < n_jobs; k++) /* after a failure too: what is listed is solved */
-        solve_axis(device, &jobs[k], held);
-    free(jobs);
-    return status;
+    if (jobs.n)
+        qsort(jobs.items, jobs.n, sizeof *jobs.items, by_units);
+    for (uint32_t k = 0; k < jobs.n && room; k++) {
+        solve_axis(device, &jobs.items[k], held);
+        room = meta_partition_keep(device, &jobs.items[k].part);
+    }
+    free(jobs.items);
+    return room ? ENG_OK : meta_no_memory(device, "the partitions of a store");
 }
 
 /* The best of a tensor's choices that its blocks allow. */
