@@ -169,6 +169,8 @@ static void test_guests(void)
     }
     tap_check(runs(two, third, "no"), "a guest with a thread of its own");
     tap_check(runs(two, third, "yes"), "the same, each section waited for");
+    tap_check(runs("opencl:0+opencl:0/4.3", NULL, "no"), "a device beside a quarter of its own");
+    tap_check(runs("opencl:0/2.0+opencl:0/4.1", NULL, "no"), "a half beside a quarter of its own");
 }
 
 int main(void)

@@ -8,7 +8,8 @@
  * Such a call waits for other ranks and keeps its thread meanwhile, and nobody can tell which threads devices share.  So
  *
  * - all ranks of a run whose devices call the host are given ahead, or none: one that is not might need the thread;
- * - whether their threads can wait for one another is tried, with a limit, before the first such run;
+ * - whether their threads can wait for one another is tried, with a limit, before the first such run; but if one is a part
+ *   of another, it is chance whether the larger one's call keeps a thread of the smaller one's, in the trial as in a run;
  * - one run of a process does it at a time: two would each keep a thread that the other needs;
  * - what is given is small: it cannot be cancelled, and for large work it does not matter.
  */
@@ -17,6 +18,7 @@
 #endif
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "run.h"
@@ -52,6 +54,26 @@ static bool is_small(const eng_instance_state *inst, uint32_t rank)
     return sum.bytes <= MOST_BYTES && sum.operations <= MOST_OPERATIONS;
 }
 
+/* Has one of two devices some threads of the other's, but not all of the same?  By their names: "opencl:0" and
+ * "opencl:0/2.1", or parts of different sizes. */
+static bool may_overlap(const char *a, const char *b)
+{
+    const size_t n = strcspn(a, "/"), m = strcspn(b, "/");
+    if (n != m || memcmp(a, b, n) != 0)
+        return false;
+    return strtoul(a[n] ? a + n + 1 : "1", NULL, 10) != strtoul(b[m] ? b + m + 1 : "1", NULL, 10);
+}
+
+static bool any_overlap(const eng_device_state *device, uint32_t ranks)
+{
+    for (uint32_t left = ranks; left; left &= left - 1)
+        for (uint32_t others = left & (left - 1); others; others &= others - 1)
+            if (may_overlap(device->ranks[meta_first(left)].child.info->name,
+                            device->ranks[meta_first(others)].child.info->name))
+                return true;
+    return false;
+}
+
 bool meta_ahead_find(eng_instance_state *inst)
 {
     const meta_variant *v = inst->variant;
@@ -66,6 +88,8 @@ bool meta_ahead_find(eng_instance_state *inst)
             return true;
         ranks |= 1u << r;
     }
+    if (any_overlap(v->device, ranks))
+        return true;
     for (uint32_t left = ranks; left; left &= left - 1) {
         const uint32_t r = meta_first(left);
         inst->calls[r] = calloc(v->parts[r].n_stops, sizeof *inst->calls[r]);
