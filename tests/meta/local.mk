@@ -119,8 +119,8 @@ if ENABLE_CPU
 check_PROGRAMS += tests/meta/test-fault tests/meta/test-stuck tests/meta/test-ahead
 TESTS += tests/meta/test-fault tests/meta/test-stuck tests/meta/test-ahead
 if ENABLE_OPENCL
-check_PROGRAMS += tests/meta/test-stuck-opencl
-TESTS += tests/meta/test-stuck-opencl
+check_PROGRAMS += tests/meta/test-stuck-opencl tests/meta/test-uneven
+TESTS += tests/meta/test-stuck-opencl tests/meta/test-uneven
 endif
 valgrind_tests += tests/meta/test-fault tests/meta/test-stuck
 endif
@@ -135,6 +135,9 @@ tests_meta_test_ahead_LDADD = libengine.la $(LIBM)
 tests_meta_test_stuck_opencl_SOURCES = %D%/test-stuck.c $(fault_subject)
 tests_meta_test_stuck_opencl_CPPFLAGS = $(AM_CPPFLAGS) -DON_OPENCL=1
 tests_meta_test_stuck_opencl_LDADD = libengine.la $(LIBM)
+
+tests_meta_test_uneven_SOURCES = %D%/test-uneven.c $(meta_rig)
+tests_meta_test_uneven_LDADD = libengine.la
 
 # Exchanges alone, with ranks that only hold memory.
 check_PROGRAMS += tests/meta/test-collective

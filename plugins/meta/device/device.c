@@ -136,17 +136,23 @@ static int set_shares(eng_device_state *device, const double *shares)
     return ENG_OK;
 }
 
-/* Do all main ranks compute the same bits? */
+/* Do two devices compute the same bits?  Those that only begin their work, as OpenCL's, may share a sum out by the compute
+ * units that they have; the others' threads share rows (docs/cpu.md). */
+static bool same_kind(const eng_device_info *a, const eng_device_info *b)
+{
+    const bool units = (a->flags | b->flags) & ENG_DEVICE_ASYNCHRONOUS;
+
+    return a->kind == b->kind && strcmp(a->driver, b->driver) == 0 && strcmp(a->description, b->description) == 0 &&
+           (!units || a->compute_units == b->compute_units);
+}
+
 static bool is_mixed(const eng_device_state *device)
 {
     const eng_device_info *first = device->ranks[meta_first(device->main_mask)].child.info;
 
-    for (uint32_t r = 0; r < device->n_leaves; r++) {
-        const eng_device_info *i = device->ranks[r].child.info;
-        if ((device->main_mask >> r & 1u) && (i->kind != first->kind || strcmp(i->driver, first->driver) != 0 ||
-                                              strcmp(i->description, first->description) != 0))
+    for (uint32_t r = 0; r < device->n_leaves; r++)
+        if ((device->main_mask >> r & 1u) && !same_kind(device->ranks[r].child.info, first))
             return true;
-    }
     return false;
 }
 
