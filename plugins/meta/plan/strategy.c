@@ -19,12 +19,25 @@ void meta_everywhere(meta_strategy *s, const meta_place *place, uint32_t ranks)
         s->out[i] = *place;
 }
 
+/* One bit in, another answer out? */
+static bool jumps(const meta_chooser *c)
+{
+    static const uint8_t functions[ENG_UNARY_LIMIT] = {
+#define ENG_UNARY(id, number, name, flags, ...) [number] = flags,
+#include <engine/ops.def>
+    };
+    int64_t kind = c->node->ip[ENG_UNARY_KIND];
+
+    return (c->op->flags & ENG_OPF_DISCRETE) || (c->node->op == ENG_OP_UNARY && kind >= 0 && kind < ENG_UNARY_LIMIT &&
+                                                 (functions[kind] & ENG_FUNCTION_STEPS));
+}
+
 static void try_replicated(meta_chooser *c)
 {
     meta_strategy s;
     meta_place place = meta_place_replicated();
     /* what jumps must not be computed apart on devices that round differently */
-    if (c->p->device->mixed && (c->op->flags & ENG_OPF_DISCRETE))
+    if (c->p->device->mixed && jumps(c))
         place = meta_place_single(meta_first(c->p->device->main_mask));
     meta_everywhere(&s, &place, place.kind == META_SINGLE ? 1u << place.rank : c->p->device->main_mask);
     meta_consider(c, &s);
