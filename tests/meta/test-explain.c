@@ -181,6 +181,44 @@ static void check_variants(const char *device)
     rig_close(&s);
 }
 
+/* The youngest placement's bytes of weights on the first two devices. */
+static uint64_t bytes_told(const char *json)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < 2 && json; i++) {
+        json = strstr(json, "\"weights\": ");
+        json = json ? json + strlen("\"weights\": ") : NULL;
+        sum += json ? strtoull(json, NULL, 10) : 0;
+    }
+    return sum;
+}
+
+/* A tensor that is bound in two slots is there once. */
+static void check_bound_twice(void)
+{
+    static rig_text t;
+    rig_dim m;
+    const eng_dim none = {0}, dm = rig_axis(&m, axis_m, M, 1);
+    eng_store_tensor tensors[] = {
+        {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_WEIGHT, .ne = {K, M}, .name = "w", .dims = (eng_dim[]){none, dm}},
+        {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_OUTPUT, .ne = {K, M}, .name = "out", .dims = (eng_dim[]){none, dm}},
+    };
+    rig r;
+    bool good = rig_open(&r, context, "cpu/2", 0) && rig_store(&r, tensors, 2);
+
+    if (good) {
+        eng_value sum = eng_add(r.graph, eng_graph_tensor(r.graph, 0, r.store, 0), eng_graph_tensor(r.graph, 1, r.store, 0));
+        eng_store_value(r.graph, eng_graph_tensor(r.graph, 0, r.store, 1), sum);
+        good = eng_graph_seal(r.graph) == ENG_OK && eng_plan_create(r.device, r.graph, &r.plan) == ENG_OK &&
+               eng_instance_create(r.plan, (eng_store *[]){r.store, r.store}, 2, &r.instance) == ENG_OK &&
+               rig_explain(&r, ENG_EXPLAIN_JSON, &t);
+    }
+    tap_check(good && bytes_told(t.data) == K * M * 4, "a weight of %d bytes that is bound twice: %" PRIu64 " are told",
+              K * M * 4, good ? bytes_told(t.data) : 0);
+    rig_close(&r);
+}
+
 /* What the line of a tensor in the text says of its place. */
 static void check_place(const char *device, const char *tensor, const char *place)
 {
@@ -279,6 +317,7 @@ int main(void)
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         check_device(devices[i]);
     check_places();
+    check_bound_twice();
     check_precision("cpu/2", ENG_PRECISION_EXACT);
     check_precision("cpu/2", ENG_PRECISION_FAST);
     check_plain_precision();

@@ -17,6 +17,8 @@ static void count_bound(meta_report *report)
     for (uint32_t b = 0; b < report->graph->n_bindings; b++) {
         const eng_tensor *t = eng_subgraph_tensor(report->graph, report->graph->binding_tensor[b]);
         uint32_t kind = meta_bytes_kind(t->use);
+        if (v->first[b] != b) /* counted already: the same tensor */
+            continue;
         for (uint32_t r = 0; r < v->n_ranks; r++) {
             uint64_t bytes = meta_bytes_on(report, t, &v->places[b], r);
             report->rank[r].bytes[kind] += bytes;

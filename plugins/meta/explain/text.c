@@ -197,7 +197,7 @@ static void tensor_line(const meta_report *report, uint32_t first, bool *said)
             continue;
         said[b] = true;
         meta_names_add(&names, bound(report, b)->name);
-        for (uint32_t r = 0; r < report->v->n_ranks; r++)
+        for (uint32_t r = 0; r < report->v->n_ranks && report->v->first[b] == b; r++)
             bytes += meta_bytes_on(report, bound(report, b), &report->v->places[b], r);
     }
     place_text(report, first, place, sizeof place);
