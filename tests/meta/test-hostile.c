@@ -141,12 +141,12 @@ static double biggest(const ref_tensor *t)
 }
 
 /* Beside a result's own magnitude: the opencl plugin takes codes as they are and what they are too large by from the
- * sums, so that of blocks a weight of zero is as good as the largest; and a gate below the normal numbers may be zero,
- * however large what it is multiplied by. */
+ * sums, so that of blocks a weight of zero is as good as the largest.  And a gate is zero where e^-x is no number of f32,
+ * at up to 2^-121, before it meets the other operand, which may be of any size. */
 static double offset_of(pg_oracle *o, const pg_op *op)
 {
-    if (op->op == ENG_OP_GLU) /* times the 2^-12 of fits() */
-        return biggest(&pg_oracle_value(o, EXACT, op->in[op->in[1] == -1 ? 0 : 1])->t) * 0x1p-114;
+    if (op->op == ENG_OP_GLU)
+        return biggest(&pg_oracle_value(o, EXACT, op->in[op->in[1] == -1 ? 0 : 1])->t) * 0x1p-109; /* fits(): 2^-12 of it */
     if (op->op != ENG_OP_MUL_MAT && op->op != ENG_OP_MUL_MAT_ID)
         return 0;
     const pg_value *a = pg_oracle_value(o, EXACT, op->in[0]), *b = pg_oracle_value(o, EXACT, op->in[1]);
