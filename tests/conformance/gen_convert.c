@@ -157,6 +157,23 @@ static void copy(cf_suite *s, uint32_t from, uint32_t to, cf_layout layout, int6
     cf_run(c);
 }
 
+/* As far as integers of 64 bits go; where they end in a float is where they end. */
+static void far(cf_suite *s)
+{
+    static const double ends[] = {9.21e18, -9.21e18, 0x1.fffffep62, -0x1.fffffep62, -0x1p63, 0x1p62};
+    cf_case *c = cf_begin(s, ENG_OP_CPY, "x=f32 to=i64, the largest");
+
+    if (!c)
+        return;
+    c->judge = CF_EXACT;
+    c->out_type = ENG_TYPE_I64;
+    c->ip[ENG_CPY_TYPE] = ENG_TYPE_I64;
+    cf_operand *x = cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(36));
+    for (int64_t i = 0; i < cf_elements(x); i++)
+        cf_set(x, i, ends[i % (int64_t)COUNT(ends)]);
+    cf_run(c);
+}
+
 static void cases_cpy(cf_suite *s)
 {
     static const uint32_t pairs[][2] = {
@@ -180,6 +197,7 @@ static void cases_cpy(cf_suite *s)
     cf_thin(s, 1);
     copy(s, ENG_TYPE_I64, ENG_TYPE_I64, CF_PLAIN, 2307, 2);
     copy(s, ENG_TYPE_I64, ENG_TYPE_I32, CF_SWAP12, 515, 2);
+    far(s);
     cf_thin(s, 4);
     for (size_t i = 0; i < COUNT(blocks); i++) {
         for (int l = 0; l < 4; l++)

@@ -33,7 +33,7 @@ static inline int64_t integer_of(uint32_t type, const uint8_t *p)
         return narrow;
     }
     float x = type == ENG_TYPE_F16 ? f16_load(p) : type == ENG_TYPE_BF16 ? bf16_load(p) : tail_f32(p);
-    return x >= 9.2e18f ? INT64_MAX : x > -9.2e18f ? (int64_t)x : x == x ? INT64_MIN : 0; /* truncating */
+    return x >= 0x1p63f ? INT64_MAX : x > -0x1p63f ? (int64_t)x : x == x ? INT64_MIN : 0; /* truncating */
 }
 
 static inline void put_integer(uint32_t type, uint8_t *p, int64_t value)
