@@ -159,12 +159,13 @@ int eng_lm_draft_begin(eng_lm_draft *d, const int32_t *tokens, size_t n)
 
 /* -- guessing --------------------------------------------------------------------------- */
 
-/* How many tokens beside the one chosen last the context takes, and could give back. */
+/* How many tokens beside the one chosen last the context takes, and could give back.  No token is dropped for a guess:
+ * what the text sees would depend on it, and stay dropped if the guess is taken back. */
 static uint32_t most_guessed(const eng_lm_draft *d, uint32_t room)
 {
     const eng_lm_context *c = d->context;
     uint32_t most = d->p.max < room - 1 ? d->p.max : room - 1;
-    uint32_t left = lm_cells_free(c) + (uint32_t)lm_sequence_droppable(c, d->p.sequence);
+    uint32_t left = lm_cells_free(c);
     uint32_t limits[] = {c->p.n_batch - 1, c->p.n_logits - 1, left ? left - 1 : 0,
                          c->model->n.recurrent ? c->p.n_snapshots - 1 : most};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)

@@ -121,6 +121,7 @@ static void drafted(bench *b, const reference_prompt *prompt, const setting *s, 
     size_t n = (size_t)prompt->n_ids, end = n + N_TEXT;
     eng_lm_draft_params p;
     eng_lm_draft *draft;
+    eng_lm_stats held = {.size = sizeof held};
     eng_lm_sampler *sampler = sampler_of(b, s->temperature);
     eng_lm_draft_defaults(&p);
     p.from = s->from;
@@ -141,7 +142,8 @@ static void drafted(bench *b, const reference_prompt *prompt, const setting *s, 
         ck_assert_uint_ge(more, 1);
         ck_assert_uint_le(more, end - n);
         n += more;
-        ck_assert_int_eq(eng_lm_sequence_length(b->context, 0), (int64_t)n - 1);
+        OK(eng_lm_context_get_stats(b->context, &held));
+        ck_assert_int_eq(eng_lm_sequence_length(b->context, 0) + (int64_t)held.tokens_dropped, (int64_t)n - 1);
     }
     *stats = (eng_lm_draft_stats){.size = sizeof *stats};
     OK(eng_lm_draft_get_stats(draft, stats));
@@ -386,6 +388,36 @@ START_TEST(limits)
             ck_assert_msg(stats.steps == (N_TEXT - 1 + most) / (most + 1), "limit %d: %llu steps", k,
                           (unsigned long long)stats.steps);
         }
+    }
+    bench_close(&b);
+}
+END_TEST
+
+/* A context that is full drops its oldest tokens for tokens of the text, and none for guesses, whatever becomes of
+ * them. */
+START_TEST(full_contexts)
+{
+    bench b;
+    reference_prompt prompts[MAX_PROMPTS];
+    int32_t want[64 + N_TEXT], got[64 + N_TEXT];
+    eng_lm_context_params c;
+    eng_lm_draft_stats stats;
+    reference_read(MODEL, prompts);
+    open_with(&b, _i, 5);
+    eng_lm_context_defaults(&c);
+    c.n_cells = (uint32_t)prompts[0].n_ids + N_TEXT / 2;
+    c.n_snapshots = 5;
+    c.on_full = ENG_LM_FULL_DROP;
+    for (int k = 0; k < 4; k++) {
+        float temperature = k % 2 ? 0.8f : 0;
+        bench_context(&b, &c);
+        size_t n = plain(&b, &prompts[0], temperature, want);
+        bench_context(&b, &c);
+        prophet p = {want, n, k < 2 ? 0.5 : 0, 0, 5, 0};
+        setting s = {.from = ENG_LM_DRAFT_HOST, .max = 4, .flags = ENG_LM_DRAFT_ALWAYS, .temperature = temperature, .prophet = &p};
+        drafted(&b, &prompts[0], &s, got, &stats);
+        same(got, want, n, &stats, devices[_i]);
+        ck_assert_uint_gt(stats.drafted, 0);
     }
     bench_close(&b);
 }
