@@ -198,7 +198,8 @@ static lm_kept_node *oldest_end(const eng_lm_context *c, lm_kept_node *first, co
 {
     lm_kept_node *oldest = NULL;
     for (lm_kept_node *node = first; node; node = following(node, true)) {
-        if (node->child || (s ? leads_to(node, s) : c->cell_first[node->cells[node->n - 1]] >= 0))
+        if (node->child || node == c->kept.spared ||
+            (s ? leads_to(node, s) : c->cell_first[node->cells[node->n - 1]] >= 0))
             continue;
         if (!oldest || node->used < oldest->used)
             oldest = node;
@@ -256,7 +257,7 @@ static bool thin_out(eng_lm_context *c, lm_kept_node *node, int64_t end)
         while (before && before->row < 0)
             before = before->parent;
         int64_t gap = end - (before ? before->end : 0);
-        if (gap < least) {
+        if (gap < least && node != c->kept.spared) {
             least = gap;
             best = node;
         }

@@ -86,6 +86,15 @@ static int check(const char *what, const eng_lm_context *c, const int32_t *token
     return ENG_OK;
 }
 
+/* As when the sequence is removed, but not in the place of what the text begins with. */
+static void keep(eng_lm_context *c, uint32_t sequence, const int32_t *tokens, int64_t n)
+{
+    source from = c->kept.budget ? find(c, sequence, tokens, n) : (source){.sequence = -1};
+    c->kept.spared = from.sequence < 0 ? from.kept.node : NULL;
+    lm_kept_add(c, sequence, c->sequences[sequence].length);
+    c->kept.spared = NULL;
+}
+
 int eng_lm_sequence_reuse(eng_lm_context *c, uint32_t sequence, const int32_t *tokens, size_t n, size_t *reused)
 {
     int status = check("eng_lm_sequence_reuse", c, tokens, n);
@@ -93,8 +102,9 @@ int eng_lm_sequence_reuse(eng_lm_context *c, uint32_t sequence, const int32_t *t
         status = lm_sequence_check(c, sequence);
     if (status)
         return status;
-    lm_kept_add(c, sequence, c->sequences[sequence].length); /* as when it is removed */
-    source from = find(c, sequence, tokens, n > 0 ? (int64_t)n - 1 : 0);
+    int64_t most = n > 0 ? (int64_t)n - 1 : 0;
+    keep(c, sequence, tokens, most);
+    source from = find(c, sequence, tokens, most);
     status = take(c, sequence, &from, tokens);
     lm_kept_trim(c);
     if (status)

@@ -113,6 +113,7 @@ typedef struct lm_kept {
     uint32_t stride;     /* tokens between states                                  */
     uint32_t most_rows, n_rows;
     lm_kept_node *first; /* texts begin with one of these                          */
+    const lm_kept_node *spared; /* is given up for nothing, since a text is about to begin with it; or NULL */
     uint64_t clock;
     uint64_t found, found_tokens, given_up;
 } lm_kept;

@@ -123,6 +123,32 @@ static void check_beginnings(const char *device, const char *model, bool recurre
     subject_close(&s);
 }
 
+/* With room for one beginning alone: what the sequence held is not kept in the place of what it is to begin with. */
+static void check_spared(const char *device, const char *model, bool recurrent)
+{
+    subject s;
+    int32_t tokens[LONGEST];
+    eng_lm_context_params p = params(256, 1, 0);
+    if (!open_or_say(&s, device, model, &p))
+        return;
+    eng_lm_stats now = stats_of(&s);
+    uint64_t cell = now.cache_bytes / 256, state = now.state_bytes / 3;
+    subject_close(&s);
+    p.kept_bytes = (recurrent ? state : 0) + 40 * cell;
+    if (!open_or_say(&s, device, model, &p))
+        return;
+    compose(&s, tokens, 1, 32, 1, 32);
+    run(&s, 0, tokens, 0, 32);
+    eng_lm_sequence_remove(s.context, 0);
+    compose(&s, tokens, 2, 32, 2, 32);
+    run(&s, 0, tokens, 0, 32);
+    compose(&s, tokens, 1, 32, 3, 48);
+    hit(&s, device, "in a sequence that held another text", tokens, 48, 32, 0.002);
+    now = stats_of(&s);
+    tap_check(now.kept_bytes <= p.kept_bytes, "%s: %llu bytes are kept", device, (unsigned long long)now.kept_bytes);
+    subject_close(&s);
+}
+
 /* Twelve texts of 60 tokens, of which some have room. */
 static void check_budget(const char *device, const char *model, bool recurrent)
 {
@@ -362,6 +388,8 @@ int main(void)
         check_beginnings(devices[d], data_path(HYBRID), true, 1);
         check_beginnings(devices[d], data_path(HYBRID), true, 4);
         check_beginnings(devices[d], llama, false, 1);
+        check_spared(devices[d], data_path(HYBRID), true);
+        check_spared(devices[d], llama, false);
         check_budget(devices[d], data_path(HYBRID), true);
         check_budget(devices[d], llama, false);
         check_cells(devices[d]);
