@@ -56,12 +56,16 @@ struct lm_build {
     bool picked;      /* only tokens whose logits are wanted are left                   */
     eng_value states; /* of the block for drafting: the hidden states that come with the tokens */
     const eng_lm_model *target; /* of an assistant: whose embeddings tokens have    */
+    bool far;         /* positions may be beyond the first chunk, however few cells there are */
     bool all_hidden;  /* the hidden states of all tokens are wanted                 */
     eng_value hidden; /* given: what the head is given                             */
 };
 
 /* The whole graph, up to the logits of the tokens wanted. */
 eng_value lm_layers(lm_build *b);
+
+/* Positions of a chunk, of models some of whose layers see no others; 0: there are none such. */
+int64_t lm_chunk(const eng_lm_model *m);
 
 /* Elements of a row of a cache: a head, and zeros up to whole blocks of the type. */
 static inline int64_t lm_cache_row(uint32_t type, int64_t head)

@@ -180,20 +180,26 @@ static eng_value chunks(lm_build *b, eng_value pos, int64_t t, int64_t chunk)
     return eng_unary(g, eng_unary(g, own, ENG_UNARY_STEP), ENG_UNARY_LOG);
 }
 
+int64_t lm_chunk(const eng_lm_model *m)
+{
+    int64_t chunk = 0;
+    for (int i = 0; i < m->n.n_layers; i++)
+        chunk = m->n.layer[i].chunk ? m->n.layer[i].chunk : chunk;
+    return chunk;
+}
+
 void lm_positions(lm_build *b)
 {
     const lm_numbers *n = &b->model->n;
-    int64_t chunk = 0;
+    int64_t chunk = lm_chunk(b->model);
     b->tempers = b->out_tempers = b->chunks = b->out_chunks = b->unrounded = ENG_NO_VALUE;
     if (b->model->arch->rope_unrounded && n->rope.ext_factor != 0)
         b->unrounded = unrounded(b);
-    for (int i = 0; i < n->n_layers; i++)
-        chunk = n->layer[i].chunk ? n->layer[i].chunk : chunk;
     if (n->temper_scale != 0) {
         b->tempers = tempers(b, b->pos, b->n_tokens);
         b->out_tempers = tempers(b, b->out_pos, b->n_out);
     }
-    if (chunk && b->context->n_cells > chunk) {
+    if (chunk && (b->context->n_cells > chunk || b->far)) {
         b->chunks = chunks(b, b->pos, b->n_tokens, chunk);
         b->out_chunks = chunks(b, b->out_pos, b->n_out, chunk);
     }

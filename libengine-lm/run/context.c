@@ -405,10 +405,7 @@ void eng_lm_context_destroy(eng_lm_context *c)
     if (!c)
         return;
     eng_queue_destroy(c->queue);
-    for (lm_pass *p = c->passes, *next; p; p = next) {
-        next = p->next;
-        lm_pass_destroy(p);
-    }
+    lm_passes_drop(c);
     if (!c->lender) {
         eng_store_destroy(c->memory);
         eng_store_destroy(c->cells);

@@ -309,11 +309,26 @@ static int get(eng_lm_context *c, uint32_t n, uint32_t wanted, lm_pass **p)
     return lm_pass_get(c, size, n_out, p);
 }
 
+/* Cells within one chunk need no mask of chunks, until a token is at a position beyond it. */
+static void look_far(eng_lm_context *c, const eng_lm_batch *b)
+{
+    int64_t chunk = lm_chunk(c->model);
+    if (chunk == 0 || c->far || c->p.n_cells > chunk)
+        return;
+    for (uint32_t i = 0; i < b->n_tokens && !c->far; i++) {
+        const lm_sequence *s = &c->sequences[sequence_of(b, c->order[i])];
+        c->far = lm_cells_next(c, s) + c->order_at[i] - s->length >= chunk;
+    }
+    if (c->far)
+        lm_passes_drop(c);
+}
+
 /* All passes of a batch, before the first of them runs: what fails for want of memory changes nothing. */
 static int get_all(eng_lm_context *c, const eng_lm_batch *b)
 {
     int status = ENG_OK;
     c->n_batches++;
+    look_far(c, b);
     if (c->model->n.recurrent)
         lm_rows_copy(&c->trial, &c->rows);
     for (uint32_t first = 0, n; first < b->n_tokens && !status; first += n) {
@@ -376,11 +391,7 @@ int eng_lm_context_collect(eng_lm_context *c, eng_lm_collect_func collect, void 
         return eng_fail(ENG_ERR_INVALID, "eng_lm_context_collect" ENG_CAUSE "a context is needed");
     c->collect = collect;
     c->collect_user = user;
-    for (lm_pass *p = c->passes, *next; p; p = next) { /* they keep too much or too little */
-        next = p->next;
-        lm_pass_destroy(p);
-    }
-    c->passes = NULL;
+    lm_passes_drop(c); /* they keep too much or too little */
     return ENG_OK;
 }
 

@@ -115,7 +115,7 @@ int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_stor
         return status;
     eng_graph_precision(g, (eng_precision)c->p.precision);
     lm_build b = {.model = c->model, .context = &c->p, .memory = c->memory, .layer_memory = c->layer_memory, .g = g,
-                  .n_tokens = n_tokens, .n_out = n_out, .all_hidden = c->p.outputs & ENG_LM_HIDDEN_ALL};
+                  .n_tokens = n_tokens, .n_out = n_out, .all_hidden = c->p.outputs & ENG_LM_HIDDEN_ALL, .far = c->far};
     b.target = c->lender ? c->lender->model : NULL;
     if (c->model->drafts)
         b.states = eng_graph_tensor(g, LM_SLOT_IO, io, eng_store_count(io) - 1);
@@ -171,6 +171,15 @@ int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_stor
 }
 
 /* -- passes ------------------------------------------------------------------------ */
+
+void lm_passes_drop(eng_lm_context *c)
+{
+    for (lm_pass *p = c->passes, *next; p; p = next) {
+        next = p->next;
+        lm_pass_destroy(p);
+    }
+    c->passes = NULL;
+}
 
 void lm_pass_destroy(lm_pass *p)
 {

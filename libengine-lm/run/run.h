@@ -74,6 +74,8 @@ typedef struct lm_pass {
 /* The pass for n_tokens and n_out, built if need be; it stays until another batch begins. */
 int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **pass);
 void lm_pass_destroy(lm_pass *pass);
+/* All of them: others are built when they are needed. */
+void lm_passes_drop(eng_lm_context *c);
 int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_store *io, const lm_inputs *at,
                   eng_graph **graph);
 /* How many tokens a pass takes without padding. */
@@ -129,6 +131,7 @@ struct eng_lm_context {
                                             window, of these what it has          */
     lm_pass *passes;
     uint32_t few;        /* tokens that are run without padding                   */
+    bool far;            /* tokens were dropped, so that positions may be beyond a chunk that all cells are within */
     lm_sequence *sequences;
     lm_kept kept;
     lm_rows rows, trial; /* trial: what the rows will be after passes that are being planned */

@@ -18,6 +18,7 @@
 
 static eng_context *engine;
 static char llama[256]; /* one layer of attention */
+static char chunked[256]; /* layers that see chunks of 100 positions */
 
 static int32_t token(const subject *s, uint32_t text, uint32_t i)
 {
@@ -380,8 +381,11 @@ int main(void)
     };
     engine = tap_begin();
     scratch_path("one-layer.gguf", llama);
+    scratch_path("chunked.gguf", chunked);
     if (engine &&
-        !tap_check(subject_make("--seed 5 --arch llama --layers 1 --heads 4 --kv-heads 2 --head 32", llama) == 0,
+        !tap_check(subject_make("--seed 5 --arch llama --layers 1 --heads 4 --kv-heads 2 --head 32", llama) == 0 &&
+                   subject_make("--seed 5 --arch llama4 --layers 2 --experts 2 --used 1 --int attention.sliding_window=100",
+                                chunked) == 0,
                    "make-model"))
         return tap_end(engine);
     for (size_t d = 0; engine && d < sizeof devices / sizeof *devices; d++) {
@@ -397,10 +401,12 @@ int main(void)
         check_drop(devices[d]);
         check_full(devices[d], llama);
         check_full(devices[d], data_path(HYBRID));
+        check_full(devices[d], chunked);
         check_stop(devices[d]);
     }
     if (engine)
         check_refusals();
     remove(llama);
+    remove(chunked);
     return tap_end(engine);
 }
