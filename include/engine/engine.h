@@ -490,7 +490,8 @@ ENG_API uint64_t eng_device_plans_built(const eng_device *device);
 ENG_API int eng_plan_explain(const eng_plan *plan, eng_explain_format format, eng_emit_func emit, void *ctx);
 
 /* Memory of one run, bound to stores: stores[slot] for each slot of the graph; one
- * store may be given for several. */
+ * store may be given for several.  ENG_ERR_INVALID if an op then writes in place what it reads through another
+ * slot, unless the graph was built with one store in both. */
 ENG_API int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_stores, eng_instance **instance);
 ENG_API void eng_instance_destroy(eng_instance *instance);
 

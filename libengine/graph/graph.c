@@ -374,6 +374,15 @@ static int load_params(eng_graph *g, eng_node *node, const int64_t *ip, uint32_t
     return ENG_OK;
 }
 
+/* Are they of one owner, or of owners that are the same tensor of a store, which stands in two slots? */
+static bool in_one_memory(const eng_graph *g, const eng_tensor *a, const eng_tensor *b)
+{
+    const int32_t x = g->tensors[a->root].binding, y = g->tensors[b->root].binding;
+    return a->root == b->root || (x >= 0 && y >= 0 && g->bindings[x].store != NULL &&
+                                  g->bindings[x].store == g->bindings[y].store &&
+                                  g->bindings[x].tensor == g->bindings[y].tensor);
+}
+
 /* An operand that may share bytes with one that is written becomes a copy of its own: devices write some rows before they
  * have read others. */
 static bool part_operands(const eng_inference *f, eng_node *node)
@@ -382,7 +391,8 @@ static bool part_operands(const eng_inference *f, eng_node *node)
         for (int i = 0; i < f->info->n_in && f->info->in[w].inout; i++) {
             const eng_tensor *written = eng_graph_get(f->graph, node->in[w]);
             const eng_tensor *read = eng_graph_get(f->graph, node->in[i]);
-            if (i == w || f->info->in[i].inout || read == NULL || !eng_tensors_meet(written, read))
+            if (i == w || f->info->in[i].inout || read == NULL || !in_one_memory(f->graph, written, read) ||
+                !eng_tensors_meet(written, read))
                 continue;
             const int64_t type = read->type;
             node->in[i] = eng_graph_op(f->graph, ENG_OP_CPY, &node->in[i], 1, &type, 1, NULL, 0, NULL);

@@ -100,7 +100,7 @@ int64_t eng_tensor_elements(const eng_tensor *t);
 bool eng_tensor_layout(eng_tensor *t);
 /* Bytes from the first element's begin to the last one's end; false: they do not fit. */
 bool eng_tensor_reach(const eng_tensor *t, uint64_t *bytes);
-/* Are there bytes between the first and the last of both, as views of one memory have? */
+/* Are there bytes between the first and the last of both, which are of one memory? */
 bool eng_tensors_meet(const eng_tensor *a, const eng_tensor *b);
 
 /* A number that is equal for equal graphs (signature.c), and the comparison. */

@@ -43,6 +43,38 @@ static int bind(eng_plan *plan, eng_store *const *stores, eng_store *kept, eng_s
     return ENG_OK;
 }
 
+/* Does the op write where it reads, by two slots that have been given one store?  The graph, which knew others, has copied
+ * nothing.  To store elements where they are is fine. */
+static bool collide(const eng_subgraph *g, const eng_node *n, int w, int i, eng_store_state *const *states,
+                    const uint32_t *tensors)
+{
+    const eng_tensor *written = eng_subgraph_tensor(g, n->in[w]), *read = eng_subgraph_tensor(g, n->in[i]);
+    if (written == NULL || read == NULL || written->root == read->root)
+        return false;
+    const int32_t x = eng_subgraph_tensor(g, written->root)->binding, y = eng_subgraph_tensor(g, read->root)->binding;
+    if (x < 0 || y < 0 || states[x] != states[y] || tensors[x] != tensors[y] || !eng_tensors_meet(written, read))
+        return false;
+    return n->op != ENG_OP_STORE || written->offset != read->offset ||
+           memcmp(written->nb, read->nb, sizeof read->nb) != 0;
+}
+
+static int check_written(const eng_subgraph *g, eng_store_state *const *states, const uint32_t *tensors)
+{
+    for (uint32_t k = 0; k < g->n_nodes; k++) {
+        const eng_node *n = eng_subgraph_node(g, k);
+        const eng_op_info *info = eng_op_get(n->op);
+        for (int w = 0; w < info->n_in; w++)
+            for (int i = 0; i < info->n_in && info->in[w].inout; i++)
+                if (!info->in[i].inout && collide(g, n, w, i, states, tensors))
+                    return eng_fail(ENG_ERR_INVALID,
+                                    "%s" ENG_CAUSE "operands %s and %s are of two slots and must not have bytes in common, "
+                                    "got one store for both" ENG_ADVICE "build the graph over one slot, or with that store "
+                                    "in both: it copies then",
+                                    n->name, info->in[w].name, info->in[i].name);
+    }
+    return ENG_OK;
+}
+
 int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_stores, eng_instance **instance)
 {
     if (plan == NULL || instance == NULL || (n_stores > 0 && stores == NULL))
@@ -65,6 +97,8 @@ int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_sto
         status = eng_kept_create(plan, &made->kept);
     if (status == ENG_OK)
         status = bind(plan, stores, made->kept, states, tensors);
+    if (status == ENG_OK)
+        status = check_written(plan->placed, states, tensors);
     unsigned words = eng_failure_words();
     if (status == ENG_OK)
         status = eng_answer(plan->device->calls->instance_create(plan->state, states, tensors, &made->state), words,
