@@ -25,6 +25,15 @@ static int whole_blocks(eng_inference *f, const eng_tensor *t, const char *what)
     return ENG_OK;
 }
 
+/* A view's extents are those of a tensor that could be: without the zeros of an empty one, and where elements overlap. */
+static int extents_fit(eng_inference *f, const eng_tensor *t, const char *what)
+{
+    int status = whole_blocks(f, t, what);
+    if (status == ENG_OK && !eu_shape_layout(eng_tensor_type(t), t->ne, ENG_MAX_RANK, NULL, NULL))
+        return eng_graph_fail(f, "%s must have extents that, without zeros, multiply to no more than 62 bits", what);
+    return status;
+}
+
 static bool is_index(uint32_t type)
 {
     return type == ENG_TYPE_I32 || type == ENG_TYPE_I64;
@@ -254,7 +263,7 @@ static int reshape(eng_inference *f)
     view_of(f);
     if (n == 0 || eng_tensor_contiguous(f->in[0])) {
         if (!eng_tensor_layout(y))
-            return whole_blocks(f, y, "the result");
+            return extents_fit(f, y, "the result");
         y->bytes = 0;
         return ENG_OK;
     }
@@ -344,7 +353,7 @@ static int view(eng_inference *f)
                               PRIu64 " bytes", offset, there);
     view_of(f);
     f->out[0].offset += (uint64_t)offset;
-    return ENG_OK;
+    return extents_fit(f, &f->out[0], "the view");
 }
 
 /* -- the rest ---------------------------------------------------------------------- */

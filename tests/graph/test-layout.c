@@ -26,6 +26,7 @@ START_TEST(layouts)
         {{8, 4, 1}, {4, -32, 0}, 96, "multiple"},  {{8, 2, 1}, {4, 32, 0}, 2, "offset"},
         {{8, 2, 1}, {4, 32, 0}, -4, "offset"},     {{8, -1, 1}, {4, 32, 0}, 0, "negative"},
         {{2, INT64_MAX / 4, 2}, {4, INT64_MAX / 8 * 4, 8}, 0, "must stay within"}, {{2, INT64_MAX / 4, 2}, {4, 8, 8}, 0, "must stay within"},
+        {{INT64_C(1) << 61, 8, 1}, {0, 0, 0}, 0, "62 bits"}, {{0, INT64_MAX, INT64_MAX}, {4, 0, 0}, 0, "62 bits"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture f;
@@ -42,6 +43,23 @@ START_TEST(layouts)
             for (int d = 0; d < 3; d++)
                 ck_assert(t->ne[d] == cases[i].ne[d] && (t->ne[d] < 2 || t->nb[d] == cases[i].nb[d]));
         }
+        fixture_end(&f);
+    }
+}
+END_TEST
+
+/* Also of an empty tensor: what counts elements multiplies the extents beside the zero. */
+START_TEST(extents_of_nothing)
+{
+    for (int large = 0; large < 2; large++) {
+        fixture f;
+        fixture_begin(&f, 0);
+        eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, -1, 0);
+        eng_value y = eng_reshape(f.graph, x, (int64_t[]){large ? INT64_MAX : 1000, 0, 5}, 3);
+        if (large)
+            fixture_error(&f, y, "62 bits");
+        else
+            fixture_shape(&f, y, 1000, 0, 5, 1);
         fixture_end(&f);
     }
 }
@@ -168,6 +186,7 @@ int main(void)
     Suite *suite = suite_create("layout");
     TCase *tc = tcase_create("layout");
     tcase_add_test(tc, layouts);
+    tcase_add_test(tc, extents_of_nothing);
     tcase_add_test(tc, overlapping_views_are_not_written);
     tcase_add_test(tc, layouts_of_blocks);
     tcase_add_test(tc, builders_can_be_undone);
