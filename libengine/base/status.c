@@ -62,7 +62,7 @@ static void copy_visible(char *to, size_t bytes, const char *from, size_t length
             at += 4;
         }
     }
-    to[at] = 0;
+    to[eu_utf8_cut(to, at)] = 0;
 }
 
 /* subject, cause and advice of a text with the marks ENG_CAUSE and ENG_ADVICE */
@@ -131,7 +131,8 @@ int eng_vfail_in(int status, const char *format, va_list args)
 {
     char outer[2 * sizeof last.subject + 2];
     int n = vsnprintf(outer, sizeof last.subject, format, args);
-    size_t length = n < 0 ? 0 : strlen(outer);
+    size_t length = n < 0 ? 0 : eu_utf8_cut(outer, strlen(outer));
+    outer[length] = 0;
     if (*last.subject)
         snprintf(outer + length, sizeof outer - length, ": %s", last.subject);
     copy_visible(last.subject, sizeof last.subject, outer, strlen(outer));

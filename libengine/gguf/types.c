@@ -97,6 +97,6 @@ gguf_shown eng_gguf_show(const char *text, uint64_t length)
         unsigned char c = (unsigned char)text[i];
         shown.text[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
     }
-    shown.text[n] = 0;
+    shown.text[eu_utf8_cut(shown.text, n)] = 0;
     return shown;
 }

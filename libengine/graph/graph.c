@@ -229,6 +229,7 @@ void eng_graph_name(eng_graph *g, eng_value value, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    text[eu_utf8_cut(text, strlen(text))] = 0;
     const char *name = eu_arena_string(&g->arena, text);
     if (name != NULL)
         g->tensors[value].name = name;

@@ -28,11 +28,13 @@ int eng_graph_fail(eng_inference *f, const char *format, ...)
     va_start(args, format);
     vsnprintf(cause, sizeof cause, format, args);
     va_end(args);
+    cause[eu_utf8_cut(cause, strlen(cause))] = 0;
     for (int i = 0; i < f->info->n_in; i++)
         if (f->in[i] != NULL) {
             eu_text_format(&text, "%s%s = ", text.n ? ", " : "", f->info->in[i].name);
             describe(&text, f->in[i]);
         }
+    operands[eu_utf8_cut(operands, text.n)] = 0;
     if (g->status == ENG_OK) {
         const char *advice = strstr(cause, ENG_ADVICE);
         int length = advice ? (int)(advice - cause) : (int)strlen(cause);

@@ -127,6 +127,18 @@ size_t eu_utf8_length(const char *text, size_t n)
     return bad ? 0 : length;
 }
 
+size_t eu_utf8_cut(const char *text, size_t n)
+{
+    for (size_t k = 1; k <= 3 && k <= n; k++) {
+        const unsigned char c = (unsigned char)text[n - k];
+        if ((c & 0xc0) == 0x80)
+            continue;
+        const size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+        return length > k ? n - k : n;
+    }
+    return n;
+}
+
 /* -- names that are alike ----------------------------------------------------------- */
 
 #define LETTERS 63

@@ -51,6 +51,9 @@ void eu_copy(char *to, size_t bytes, const char *from);
  * looked at; 0: there is none. */
 size_t eu_utf8_length(const char *s, size_t n);
 
+/* How many of the n bytes are left without a character at their end that was cut off within. */
+size_t eu_utf8_cut(const char *text, size_t n);
+
 /* Letters to insert, delete, replace or swap with their neighbour to make one name of the other;
  * case counts for nothing.  Names are looked at up to 63 letters. */
 unsigned eu_distance(const char *a, const char *b);

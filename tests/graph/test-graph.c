@@ -97,6 +97,26 @@ START_TEST(errors_name_op_tensors_and_rule)
 END_TEST
 
 /* The device is not to blame for the root of what is negative. */
+/* Names that are too long, and what tells of them, end with a whole character. */
+START_TEST(long_names)
+{
+    fixture f;
+    char name[400] = "";
+    for (int i = 0; i < 130; i++)
+        strcat(name, "\xe2\x82\xac");
+    fixture_begin(&f, 0);
+    eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, 0);
+    eng_graph_name(f.graph, x, "%s", name);
+    const char *kept = eng_graph_get(f.graph, x)->name;
+    ck_assert_uint_eq(strlen(kept), 126);
+    f.graph->tensors[x].name = name; /* a store's may be of any length */
+    fixture_error(&f, eng_top_k(f.graph, x, 9), "k must be");
+    for (const char *at = eng_last_error(), *end = at + strlen(at); at < end; at += eu_utf8_length(at, (size_t)(end - at)))
+        ck_assert_uint_gt(eu_utf8_length(at, (size_t)(end - at)), 0);
+    fixture_end(&f);
+}
+END_TEST
+
 START_TEST(bad_eps)
 {
     static const double bad[] = {-1e-6, -INFINITY, INFINITY, NAN};
@@ -488,6 +508,7 @@ int main(void)
     tcase_add_test(tc, attention_shape);
     tcase_add_test(tc, runs);
     tcase_add_test(tc, errors_name_op_tensors_and_rule);
+    tcase_add_test(tc, long_names);
     tcase_add_test(tc, bad_eps);
     tcase_add_test(tc, inout_needs_a_bound_tensor);
     tcase_add_test(tc, what_is_written_is_not_read);

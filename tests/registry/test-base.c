@@ -21,6 +21,28 @@ START_TEST(error_text)
 }
 END_TEST
 
+/* What is cut has no part of a character at its end: programs would take it for another encoding. */
+START_TEST(cut_characters)
+{
+    for (size_t before = 0; before < 4; before++) {
+        char text[4096] = "xxx";
+        eng_error e = {.size = sizeof e};
+        text[before] = 0;
+        while (strlen(text) < sizeof text - 8)
+            strcat(text, "\xf0\x9f\x98\x80");
+        eng_fail(ENG_ERR_IO, "%s" ENG_CAUSE "b", text);
+        eng_fail_in(ENG_ERR_IO, "%s", text);
+        eng_last_error_info(&e);
+        for (const char *at = e.subject, *end = at + strlen(at); at < end; at += eu_utf8_length(at, (size_t)(end - at)))
+            ck_assert_uint_gt(eu_utf8_length(at, (size_t)(end - at)), 0);
+        eng_fail(ENG_ERR_IO, "%s", text);
+        eng_last_error_info(&e);
+        for (const char *at = e.cause, *end = at + strlen(at); at < end; at += eu_utf8_length(at, (size_t)(end - at)))
+            ck_assert_uint_gt(eu_utf8_length(at, (size_t)(end - at)), 0);
+    }
+}
+END_TEST
+
 static void *other_thread(void *unused)
 {
     const char *before = strdup(eng_last_error());
@@ -153,6 +175,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, error_text);
     tcase_add_test(t, error_parts);
+    tcase_add_test(t, cut_characters);
     tcase_add_test(t, error_per_thread);
     tcase_add_test(t, types);
     tcase_add_test(t, axis_names);

@@ -146,6 +146,7 @@ START_TEST(characters)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_assert_uint_eq(eu_utf8_length(cases[i].text, strlen(cases[i].text)), cases[i].length);
     ck_assert_uint_eq(eu_utf8_length("\xe2\x82\xac", 2), 0);
+    ck_assert_uint_eq(eu_utf8_cut("a\xe2\x82\xac\xf0\x9f\x98", 7) + 8 * eu_utf8_cut("a\xe2\x82\xac", 4), 4 + 8 * 4);
 }
 END_TEST
 
