@@ -96,7 +96,6 @@ START_TEST(errors_name_op_tensors_and_rule)
 }
 END_TEST
 
-/* The device is not to blame for the root of what is negative. */
 /* Names that are too long, and what tells of them, end with a whole character. */
 START_TEST(long_names)
 {
@@ -117,6 +116,7 @@ START_TEST(long_names)
 }
 END_TEST
 
+/* The device is not to blame for the root of what is negative. */
 START_TEST(bad_eps)
 {
     static const double bad[] = {-1e-6, -INFINITY, INFINITY, NAN};
