@@ -576,6 +576,7 @@ int main(void)
     tcase_add_loop_test(t, second_model, 0, N_DEVICES);
     tcase_add_loop_test(t, under_a_grammar, 0, N_DEVICES);
     tcase_add_test(t, limits);
+    tcase_add_loop_test(t, full_contexts, 0, N_DEVICES);
     tcase_add_test(t, ends);
     tcase_add_test(t, unknown_vocabulary);
     tcase_add_test(t, refusals);

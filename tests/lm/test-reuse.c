@@ -141,8 +141,8 @@ static void check_spared(const char *device, const char *model, bool recurrent)
     compose(&s, tokens, 1, 32, 1, 32);
     run(&s, 0, tokens, 0, 32);
     eng_lm_sequence_remove(s.context, 0);
-    compose(&s, tokens, 2, 32, 2, 32);
-    run(&s, 0, tokens, 0, 32);
+    compose(&s, tokens, 2, 12, 2, 12); /* less than a stride: nothing of it is kept while it is run */
+    run(&s, 0, tokens, 0, 12);
     compose(&s, tokens, 1, 32, 3, 48);
     hit(&s, device, "in a sequence that held another text", tokens, 48, 32, 0.002);
     now = stats_of(&s);
