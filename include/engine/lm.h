@@ -413,10 +413,10 @@ ENG_API int eng_lm_kept_clear(eng_lm_context *context);
 ENG_API int64_t eng_lm_sequence_tokens(const eng_lm_context *context, uint32_t sequence, const int32_t **tokens);
 /* Writes what a sequence holds (tokens, its rows of the caches, its recurrent states with the snapshots there are) to
  * a file, aside and renamed; and makes a sequence hold what a file does.  Devices, splits and the numbers of a context
- * may differ; the model, the types of the caches and their rotations must be the same.  What follows has the same bits
- * on the same device if no other sequence has cells, and else differs as sums in another order do.  A file that is
- * damaged, of another model, or larger than the free cells is refused (ENG_ERR_FORMAT, ENG_ERR_STATE), and the
- * sequence stays what it was. */
+ * may differ; the model, the types of the caches and their rotations must be the same, and which of two lists of factors
+ * of rope (phi3, phimoe) a context of so many cells has.  What follows has the same bits on the same device if no other
+ * sequence has cells, and else differs as sums in another order do.  A file that is damaged, of another model, or larger
+ * than the free cells is refused (ENG_ERR_FORMAT, ENG_ERR_STATE), and the sequence stays what it was. */
 ENG_API int eng_lm_sequence_save(eng_lm_context *context, uint32_t sequence, const char *path);
 ENG_API int eng_lm_sequence_load(eng_lm_context *context, uint32_t sequence, const char *path);
 

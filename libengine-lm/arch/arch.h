@@ -64,6 +64,9 @@ struct lm_build {
 /* The whole graph, up to the logits of the tokens wanted. */
 eng_value lm_layers(lm_build *b);
 
+/* Does a context have the factors of rope for long texts?  Its keys are then others than those of one that has not. */
+bool lm_stretched(const eng_lm_model *m, const eng_lm_context_params *p);
+
 /* Positions of a chunk, of models some of whose layers see no others; 0: there are none such. */
 int64_t lm_chunk(const eng_lm_model *m);
 

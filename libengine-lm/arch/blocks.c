@@ -99,13 +99,17 @@ static bool is_plain(const lm_build *b, int layer)
     return b->model->arch->local_plain && b->model->n.layer[layer].local;
 }
 
+bool lm_stretched(const eng_lm_model *m, const eng_lm_context_params *p)
+{
+    return m->weights[0][LM_ROPE_LONG] >= 0 && p->n_cells > m->n.rope.n_ctx_orig;
+}
+
 /* Factors of single pairs: the file's, or those of its two lists that are for contexts of this length. */
 static eng_value rope_factors(lm_build *b, int layer)
 {
     if (is_plain(b, layer))
         return ENG_NO_VALUE;
-    bool stretched = b->context->n_cells > b->model->n.rope.n_ctx_orig;
-    eng_value listed = lm_weight(b, LM_LAYER_TOP, stretched ? LM_ROPE_LONG : LM_ROPE_SHORT);
+    eng_value listed = lm_weight(b, LM_LAYER_TOP, lm_stretched(b->model, b->context) ? LM_ROPE_LONG : LM_ROPE_SHORT);
     return listed != ENG_NO_VALUE ? listed : lm_weight(b, LM_LAYER_TOP, LM_ROPE_FREQS);
 }
 

@@ -29,6 +29,7 @@
 #define KEY_MODEL "engine.state.model"
 #define KEY_ROTATE_K "engine.state.rotate_k"
 #define KEY_ROTATE_V "engine.state.rotate_v"
+#define KEY_STRETCHED "engine.state.stretched" /* of models with two lists of factors of rope: whether it is the long one */
 
 static const char *const names[LM_STATE_TABLES] = {"tokens", "positions", "lengths", "cells", "history_lengths",
                                                    "histories"};
@@ -76,11 +77,18 @@ static int identity(const eng_lm_context *c, char text[17])
     return status;
 }
 
+/* Has the context the long list of factors of rope?  -1: the model has no two. */
+static int64_t stretched(const eng_lm_context *c)
+{
+    return c->model->weights[0][LM_ROPE_LONG] >= 0 ? lm_stretched(c->model, &c->p) : -1;
+}
+
 /* What the checksum begins with: the keys that matter. */
-static uint64_t begin(const eng_lm_context *c, const char model[17])
+static uint64_t begin(const eng_lm_context *c, const char model[17], int64_t list)
 {
     const int32_t rotations[] = {c->p.rotate_k, c->p.rotate_v};
-    return hash(hash(0, model, 17), rotations, sizeof rotations);
+    uint64_t h = hash(hash(0, model, 17), rotations, sizeof rotations);
+    return list < 0 ? h : hash(h, &list, sizeof list);
 }
 
 /* -- moving rows --------------------------------------------------------------------------------- */
@@ -199,7 +207,7 @@ static int describe(lm_state *m, eng_gguf_writer *w)
     const eng_lm_context *c = m->c;
     char model[17];
     int status = identity(c, model);
-    m->hash = begin(c, model);
+    m->hash = begin(c, model, stretched(c));
     if (!status)
         status = eng_gguf_writer_text(w, "general.type", "engine-state");
     if (!status)
@@ -210,6 +218,8 @@ static int describe(lm_state *m, eng_gguf_writer *w)
         status = eng_gguf_writer_integer(w, KEY_ROTATE_K, ENG_GGUF_I32, c->p.rotate_k);
     if (!status)
         status = eng_gguf_writer_integer(w, KEY_ROTATE_V, ENG_GGUF_I32, c->p.rotate_v);
+    if (!status && stretched(c) >= 0)
+        status = eng_gguf_writer_integer(w, KEY_STRETCHED, ENG_GGUF_I32, stretched(c));
     if (!status)
         status = add_table(w, m, LM_STATE_TOKENS);
     for (uint32_t i = 0; i < eng_store_count(c->memory) && !status; i++) {
@@ -257,6 +267,25 @@ static int check_rotation(const eng_gguf *f, const char *path, const char *key, 
     return status;
 }
 
+/* The list that was saved with; -1: there are no two, or the file is an earlier one, which does not say. */
+static int64_t saved_list(const eng_gguf *f)
+{
+    int64_t value;
+    return eng_gguf_key_find(f, KEY_STRETCHED) && eng_gguf_integer(f, KEY_STRETCHED, 0, &value) == ENG_OK ? value : -1;
+}
+
+static int check_stretched(const eng_lm_context *c, const eng_gguf *f, const char *path)
+{
+    int64_t value = saved_list(f), own = stretched(c);
+    if (own >= 0 && value >= 0 && value != own)
+        return eng_fail(ENG_ERR_STATE, "%s was saved with the factors of rope for %s texts" ENG_CAUSE
+                        "a context of %u cells has those for %s ones" ENG_ADVICE
+                        "make it %s than the model's original context of %lld", path, value ? "long" : "short",
+                        c->p.n_cells, own ? "long" : "short", value ? "larger" : "no larger",
+                        (long long)c->model->n.rope.n_ctx_orig);
+    return ENG_OK;
+}
+
 static int check_keys(lm_state *m, const eng_gguf *f, const char *path)
 {
     int64_t version;
@@ -280,7 +309,7 @@ static int check_keys(lm_state *m, const eng_gguf *f, const char *path)
         return eng_fail(ENG_ERR_STATE,
                         "%s was saved of another model" ENG_CAUSE "its identity is %.*s, this model's %s", path,
                         (int)(saved.length < 64 ? saved.length : 64), saved.data, model);
-    m->hash = begin(m->c, model);
+    m->hash = begin(m->c, model, saved_list(f));
     return ENG_OK;
 }
 
@@ -384,6 +413,8 @@ int lm_state_check(lm_state *m, const eng_gguf *f, const char *path)
     status = check_rotation(f, path, KEY_ROTATE_K, "K", m->c->p.rotate_k);
     if (!status)
         status = check_rotation(f, path, KEY_ROTATE_V, "V", m->c->p.rotate_v);
+    if (!status)
+        status = check_stretched(m->c, f, path);
     return status ? status : check_sum(m, f, path);
 }
 

@@ -190,6 +190,26 @@ static void check_refusals(subject *s, const char *other)
     }
 }
 
+/* Keys that are turned as in a context for long texts are of no use in one for short ones. */
+static void check_lists(void)
+{
+    static const struct { uint32_t saved, loaded; bool fits; } cases[] = {
+        {64, 200, true}, {64, 300, false}, {300, 64, false}, {300, 400, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        subject s;
+        eng_lm_context_params p = params(cases[i].saved, 1, 1, ENG_TYPE_F16, ENG_TYPE_F16);
+        bool good = subject_open(&s, engine, "cpu", model, NULL, &p) == ENG_OK && feed(&s, 0, 0, PROMPT) &&
+                    eng_lm_sequence_save(s.context, 0, file) == ENG_OK;
+        subject_close(&s);
+        p.n_cells = cases[i].loaded;
+        good = good && subject_open(&s, engine, "cpu", model, NULL, &p) == ENG_OK;
+        int status = good ? eng_lm_sequence_load(s.context, 0, file) : ENG_OK;
+        tap_check(good && status == (cases[i].fits ? ENG_OK : ENG_ERR_STATE), "from %u cells to %u%s%s",
+                  cases[i].saved, cases[i].loaded, status ? ": " : "", status ? eng_last_error() : "");
+        subject_close(&s);
+    }
+}
+
 static void check(uint32_t k, uint32_t v, double most)
 {
     subject s;
@@ -247,6 +267,9 @@ int main(void)
         if (tap_check(subject_make(models[i], model) == 0, "make-model %s", models[i]))
             check(ENG_TYPE_F32, ENG_TYPE_F32, 1e-4);
     }
+    if (engine && tap_check(subject_make("--arch phi3 --layers 1 --long-factors --int "
+                                         "rope.scaling.original_context_length=256", model) == 0, "make-model"))
+        check_lists();
     remove(model);
     remove(file);
     return tap_end(engine);
