@@ -112,10 +112,10 @@ static void give_rows(eng_lm_context *c, const lm_collected *item, int64_t token
                    c->collected_rows + i * item->ne[1] * columns, columns, tokens);
 }
 
-/* Rows that are no padding: of all tokens or of those wanted, which a pass of one token does not tell apart. */
+/* Rows that are no padding: of all tokens or, if these are fewer, of those wanted. */
 static int64_t live(const lm_pass *p, int64_t rows, uint32_t n, uint32_t wanted)
 {
-    if (p->n_tokens > 1 && rows == p->n_out && (p->n_out != p->n_tokens || wanted < n))
+    if (rows == p->n_out && p->n_out != p->n_tokens)
         return wanted;
     return rows == p->n_tokens ? n : rows;
 }

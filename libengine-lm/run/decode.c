@@ -306,6 +306,8 @@ static int get(eng_lm_context *c, uint32_t n, uint32_t wanted, lm_pass **p)
 {
     uint32_t size = lm_pass_size(c, n);
     uint32_t n_out = wanted <= 1 ? 1 : size < c->p.n_logits ? size : c->p.n_logits;
+    if (c->collect && wanted > 1 && wanted < n)
+        n_out = wanted; /* collect.c tells rows of all tokens from those of the tokens wanted by how many they are */
     return lm_pass_get(c, size, n_out, p);
 }
 

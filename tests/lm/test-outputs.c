@@ -157,6 +157,65 @@ static void check_refusals(void)
     subject_close(&s);
 }
 
+/* -- what products are given ------------------------------------------------------------------- */
+
+typedef struct collected {
+    int64_t all, wanted; /* rows of the first layer and of the head                */
+    double sum;          /* of the first layer's                                   */
+} collected;
+
+static void collect(void *user, const char *weight, int64_t set, int64_t sets, const float *rows, int64_t columns,
+                    int64_t n)
+{
+    collected *c = user;
+    (void)set;
+    (void)sets;
+    if (strcmp(weight, "output.weight") == 0)
+        c->wanted += n;
+    if (strcmp(weight, "blk.0.attn_q.weight") != 0)
+        return;
+    c->all += n;
+    for (int64_t i = 0; i < n * columns; i++)
+        c->sum += fabs((double)rows[i]);
+}
+
+/* Of n tokens, of which the last are wanted. */
+static bool run_collected(subject *s, uint32_t n, uint32_t wanted, collected *c)
+{
+    int32_t ids[TEXT];
+    uint8_t logits[TEXT];
+    for (uint32_t i = 0; i < n; i++) {
+        ids[i] = (int32_t)(i * 7 % s->n_vocab);
+        logits[i] = i + wanted >= n;
+    }
+    eng_lm_batch b = {.size = sizeof b, .n_tokens = n, .tokens = ids, .logits = logits};
+    *c = (collected){0};
+    return eng_lm_context_collect(s->context, collect, c) == ENG_OK &&
+           eng_lm_sequence_remove(s->context, 0) == ENG_OK && eng_lm_decode(s->context, &b) == ENG_OK;
+}
+
+/* The first layer is given all tokens and the head those wanted, however many these are. */
+static void check_collected(void)
+{
+    static const uint32_t sizes[] = {1, 2, 7, 8, 16, 20, TEXT};
+    char path[256];
+    subject s;
+    collected all, some;
+    if (!tap_check(subject_make("--arch llama --layers 2", scratch_path("collected.gguf", path)) == 0, "make-model"))
+        return;
+    if (tap_check(subject_open(&s, engine, "cpu", path, NULL, NULL) == ENG_OK, "opened"))
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (uint32_t wanted = 1; wanted <= sizes[i]; wanted += 3) {
+                bool good = run_collected(&s, sizes[i], sizes[i], &all) && run_collected(&s, sizes[i], wanted, &some);
+                tap_check(good && some.all == sizes[i] && some.wanted == wanted &&
+                          fabs(some.sum - all.sum) <= 1e-5 * all.sum,
+                          "%u tokens, %u wanted: rows of %lld and %lld were collected", sizes[i], wanted,
+                          (long long)some.all, (long long)some.wanted);
+            }
+    subject_close(&s);
+    remove(path);
+}
+
 int main(void)
 {
     static const char *const devices[] = {
@@ -176,5 +235,7 @@ int main(void)
         check(devices[d]);
     if (engine)
         check_refusals();
+    if (engine)
+        check_collected();
     return tap_end(engine);
 }
