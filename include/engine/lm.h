@@ -379,8 +379,8 @@ ENG_API int eng_lm_sequence_remove(eng_lm_context *context, uint32_t sequence);
 ENG_API int eng_lm_sequence_truncate(eng_lm_context *context, uint32_t sequence, int64_t length);
 /* Gives up n tokens from number `first` on, but not the last one: attention no longer sees them.  The others stay as
  * they are, at their positions, and so do recurrent states: nothing is run again.  What was run behind them has seen
- * them, so this is not what the text without them gives.  Rollback then reaches back to where they were, of recurrent
- * models not further.  ENG_ERR_STATE for tokens that are shared with another sequence, or have such behind them;
+ * them, so this is not what the text without them gives.  Of recurrent models rollback then reaches back to the first
+ * token behind them.  ENG_ERR_STATE for tokens that are shared with another sequence, or have such behind them;
  * ENG_ERR_UNSUPPORTED for models whose indexer chooses tokens in pools (glm5next, qwen4exp), which have no gaps. */
 ENG_API int eng_lm_sequence_drop(eng_lm_context *context, uint32_t sequence, int64_t first, int64_t n);
 /* Makes `to` hold what `from` holds (a fork).  They share cells and states, and what each

@@ -158,7 +158,7 @@ void lm_sequence_cut(eng_lm_context *c, uint32_t sequence, int64_t first, int64_
         return;
     }
     s->whole = 0; /* its states have seen them */
-    lm_rows_cut(&c->rows, sequence, s->length - first + 1);
+    lm_rows_cut(&c->rows, sequence, s->length - first); /* not back to the gap, which nobody would see then */
 }
 
 int64_t lm_sequence_first_alone(const eng_lm_context *c, const lm_sequence *s)

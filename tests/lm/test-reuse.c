@@ -287,6 +287,33 @@ static void check_drop(const char *device)
     subject_close(&s);
 }
 
+/* States that have seen what was dropped are nobody's beginning, whatever is taken back, saved and loaded. */
+static void check_seen(const char *device)
+{
+    subject s;
+    int32_t tokens[LONGEST];
+    char path[256];
+    eng_lm_context_params p = params(300, 8, 0);
+    if (!open_or_say(&s, device, data_path(HYBRID), &p))
+        return;
+    compose(&s, tokens, 1, 20, 1, 20);
+    bool good = true;
+    for (uint32_t i = 0; i < 20; i++)
+        good = good && run(&s, 0, tokens, i, i + 1);
+    good = good && eng_lm_sequence_drop(s.context, 0, 12, 5) == ENG_OK;
+    int64_t limit = eng_lm_sequence_rollback_limit(s.context, 0);
+    tap_check(good && limit == 2, "%s: behind what was dropped are 3 tokens, of which %lld can be taken back", device,
+              (long long)limit);
+    good = good && eng_lm_sequence_rollback(s.context, 0, limit) == ENG_OK &&
+           eng_lm_sequence_save(s.context, 0, scratch_path("seen.state", path)) == ENG_OK &&
+           eng_lm_sequence_load(s.context, 1, path) == ENG_OK;
+    int64_t known = eng_lm_reusable(s.context, tokens, 20);
+    tap_check(good && known == 0, "%s: %lld tokens of the text are known%s%s", device, (long long)known,
+              good ? "" : ": ", good ? "" : eng_last_error());
+    remove(path);
+    subject_close(&s);
+}
+
 /* A context of 64 cells that drops gives what one of 300 gives from which the same tokens are dropped. */
 static void check_full(const char *device, const char *model)
 {
@@ -399,6 +426,7 @@ int main(void)
         check_cells(devices[d]);
         check_truncate(devices[d]);
         check_drop(devices[d]);
+        check_seen(devices[d]);
         check_full(devices[d], llama);
         check_full(devices[d], data_path(HYBRID));
         check_full(devices[d], chunked);
