@@ -96,8 +96,9 @@ const eng_failure *eng_failure_last(void)
 
 int eng_vfail(int status, uint32_t code, int32_t index, const char *format, va_list args)
 {
-    /* by way of a second buffer: an argument may be a part of the last failure itself */
-    char text[sizeof last.subject + sizeof last.cause + sizeof last.advice];
+    /* by way of a second buffer: an argument may be a part of the last failure itself.  A path alone may have 4095 bytes,
+     * and what is said behind it must not be cut off with it. */
+    char text[2 * 4096 + sizeof last.subject + sizeof last.cause + sizeof last.advice];
     int n = vsnprintf(text, sizeof text, format, args);
     if (n < 0)
         eu_copy(text, sizeof text, eng_status_name(status));

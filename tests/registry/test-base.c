@@ -94,6 +94,11 @@ START_TEST(error_parts)
     eng_fail_in(ENG_ERR_IO, "%s", text);
     ck_assert_uint_lt(strlen(eng_last_error()), 4096);
     ck_assert_int_eq(eng_last_error_info(NULL), ENG_ERR_INVALID);
+    /* each part for itself: a long path leaves cause and advice as they are */
+    text[4095] = 0;
+    eng_fail(ENG_ERR_IO, "%s" ENG_CAUSE "why" ENG_ADVICE "what to do", text);
+    eng_last_error_info(&e);
+    ck_assert(strlen(e.subject) > 100 && strcmp(e.cause, "why") == 0 && strcmp(e.advice, "what to do") == 0);
 }
 END_TEST
 
