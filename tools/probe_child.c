@@ -42,27 +42,29 @@ static void take_lines(eu_text *b, probe_report *report)
         report->told(report->user);
 }
 
-/* Reads until the child closes its end or the time is over; false: over. */
-static bool listen_to(int file, double timeout, const char *doing, probe_report *report)
+/* Reads until the child has ended, with *status, and what it has written by then is read; false: the time was over
+ * before.  That its end of the pipe is closed does not say so, nor does one that is open: processes that it has begun may
+ * hold it. */
+static bool listen_to(int file, pid_t pid, double timeout, const char *doing, probe_report *report, int *status)
 {
     eu_text b = {0};
     double begin = eu_seconds();
-    bool shown = false, in_time = true;
-    for (;;) {
+    bool shown = false, open = true, ended = false, in_time = true;
+    while (!ended && in_time) {
         double passed = eu_seconds() - begin;
-        if (passed >= timeout) {
-            in_time = false;
-            break;
-        }
         if (passed > 1 && !shown && isatty(STDERR_FILENO)) {
             fprintf(stderr, "%s ...", doing);
             shown = true;
         }
-        struct pollfd wait = {.fd = file, .events = POLLIN};
-        int ready = poll(&wait, 1, 100);
-        if (ready > 0 && !read_some(file, &b))
-            break;
+        struct pollfd wait = {.fd = open ? file : -1, .events = POLLIN};
+        int ready = poll(&wait, 1, open ? 100 : 1);
+        if (ready > 0)
+            open = read_some(file, &b);
+        ended = (ready <= 0 || !open) && waitpid(pid, status, WNOHANG) == pid;
+        while (ended && open && poll(&wait, 1, 0) > 0)
+            open = read_some(file, &b);
         take_lines(&b, report);
+        in_time = ended || passed < timeout;
     }
     if (shown)
         fputs("\r\033[K", stderr);
@@ -135,14 +137,14 @@ void probe_run(const probe_settings *settings, const char *doing, void (*body)(F
     }
     close(ends[1]);
     report->complete = false;
-    if (!listen_to(ends[0], settings->timeout, doing, report)) {
+    int status = 0;
+    if (!listen_to(ends[0], pid, settings->timeout, doing, report, &status)) {
         end->timed_out = true;
         kill(pid, SIGKILL);
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
     }
     close(ends[0]);
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
     if (!end->timed_out)
         describe_end(status, report->complete, end);
 }

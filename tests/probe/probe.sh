@@ -128,7 +128,7 @@ cmp -s "$tmp/a" "$tmp/b" && ok "twice the same output" || not_ok "twice the same
 
 # plugins that end or stop the process that loads them
 if test -d "$out/tests/probe/fixtures/.libs"; then
-    mkdir "$tmp/aborts" "$tmp/hangs"
+    mkdir "$tmp/aborts" "$tmp/hangs" "$tmp/closes" "$tmp/forks"
     cp "$out/tests/probe/fixtures/.libs/aborts.so" "$tmp/aborts/"
     cp "$out/tests/probe/fixtures/.libs/hangs.so" "$tmp/hangs/"
     run --plugin-path="$tmp/aborts" --plugins
@@ -139,6 +139,12 @@ if test -d "$out/tests/probe/fixtures/.libs"; then
     expect "--check tells it by its code" 2 '' ''
     run --plugin-path="$tmp/hangs" --timeout=1 --plugins
     expect "a plugin that hangs" 2 'stage +timeout' ''
+    cp "$out/tests/probe/fixtures/.libs/closes.so" "$tmp/closes/"
+    run --plugin-path="$tmp/closes" --timeout=1 --plugins
+    expect "a plugin that hangs, with the probe's files closed" 2 'stage +timeout' ''
+    cp "$out/tests/probe/fixtures/.libs/forks.so" "$tmp/forks/"
+    run --plugin-path="$tmp/forks" --timeout=5 --plugins
+    expect "a plugin whose driver leaves a process behind" 2 'stage +descriptor' ''
     # one that ends it as if all were well
     mkdir "$tmp/exits" "$tmp/bad, cpu" "$tmp/worse"
     cp "$out/tests/probe/fixtures/.libs/exits.so" "$tmp/exits/"
