@@ -158,7 +158,8 @@ int cpu_device_info(eng_device_state *device, eng_device_info *info)
 int cpu_device_stats(eng_device_state *device, eng_device_stats *stats)
 {
     pthread_mutex_lock(&device->lock);
-    *stats = device->stats;
+    eng_device_stats own = device->stats;
     pthread_mutex_unlock(&device->lock);
+    eu_give_stats(stats, &own);
     return ENG_OK;
 }

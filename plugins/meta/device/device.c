@@ -271,7 +271,7 @@ int meta_device_stats(eng_device_state *device, eng_device_stats *all)
     pthread_mutex_unlock(&device->lock);
     sum.submits = atomic_load(&device->submits);
     sum.plans_built = atomic_load(&device->plans_built);
-    *all = sum;
+    eu_give_stats(all, &sum);
     return ENG_OK;
 }
 
@@ -286,8 +286,11 @@ int meta_device_leaf_stats(eng_device_state *device, uint32_t leaf, eng_device_i
     } else {
         if (info)
             *info = *device->ranks[leaf].child.info;
-        if (leaf_stats_)
-            rank_stats(device, leaf, leaf_stats_);
+        if (leaf_stats_) {
+            eng_device_stats own;
+            rank_stats(device, leaf, &own);
+            eu_give_stats(leaf_stats_, &own);
+        }
     }
     pthread_mutex_unlock(&device->lock);
     return status;

@@ -504,15 +504,16 @@ void cl_device_close(eng_device_state *device)
 int cl_device_stats(eng_device_state *device, eng_device_stats *stats)
 {
     cl_figures *f = &device->figures;
-    *stats = (eng_device_stats){.size = sizeof *stats,
-                                .bytes_weights = f->bytes[ENG_USE_WEIGHT],
-                                .bytes_cache = f->bytes[ENG_USE_CACHE],
-                                .bytes_state = f->bytes[ENG_USE_STATE],
-                                .bytes_io = f->bytes[0] + f->bytes[ENG_USE_INPUT] + f->bytes[ENG_USE_OUTPUT],
-                                .bytes_compute = f->bytes[CL_USE_SCRATCH],
-                                .submits = f->submits,
-                                .plans_built = f->plans_built,
-                                .compiled = f->compiled,
-                                .share = 1};
+    const eng_device_stats own = {.size = sizeof own,
+                                  .bytes_weights = f->bytes[ENG_USE_WEIGHT],
+                                  .bytes_cache = f->bytes[ENG_USE_CACHE],
+                                  .bytes_state = f->bytes[ENG_USE_STATE],
+                                  .bytes_io = f->bytes[0] + f->bytes[ENG_USE_INPUT] + f->bytes[ENG_USE_OUTPUT],
+                                  .bytes_compute = f->bytes[CL_USE_SCRATCH],
+                                  .submits = f->submits,
+                                  .plans_built = f->plans_built,
+                                  .compiled = f->compiled,
+                                  .share = 1};
+    eu_give_stats(stats, &own);
     return ENG_OK;
 }
