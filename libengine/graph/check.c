@@ -185,9 +185,11 @@ int eng_infer_types(eng_inference *f)
             return status;
     }
     for (int o = 0; o < f->info->n_out; o++) {
-        f->out[o].type = result_type(f, &f->info->out[o]);
-        if (eng_tensor_type(&f->out[o]) == NULL)
-            return eng_graph_fail(f, "the result's type must be one of ENG_TYPE_*, got %" PRIu32, f->out[o].type);
+        const eng_rule_operand *rule = &f->info->out[o];
+        const int64_t given = rule->type_source == ENG_TYPE_OF_PARAM ? f->node->ip[rule->type_index] : 0;
+        f->out[o].type = result_type(f, rule);
+        if (given < 0 || given >= ENG_TYPE_LIMIT || eng_tensor_type(&f->out[o]) == NULL)
+            return eng_graph_fail(f, "the result's type must be one of ENG_TYPE_*, got %" PRId64, given);
     }
     return ENG_OK;
 }

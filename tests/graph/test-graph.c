@@ -431,6 +431,8 @@ START_TEST(refusals_are_told)
         {ENG_OP_TOP_K, X, {0}, "k must be from 1 to 8, got 0"},
         {ENG_OP_GROUP_NORM, X, {2}, "groups must be from 1 to the 1 channels, got 2"},
         {ENG_OP_HADAMARD, X, {3}, "group must be a power of two up to 4096 that divides dimension 0, got 3"},
+        {ENG_OP_CPY, X, {-1}, "must be one of ENG_TYPE_*, got -1"},
+        {ENG_OP_CPY, X, {(INT64_C(1) << 32) + ENG_TYPE_F16}, "must be one of ENG_TYPE_*, got 4294967297"},
         {ENG_OP_GET_ROWS, XX, {0}, "the type of operand ids must be i32 or i64, got f32"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
