@@ -50,11 +50,11 @@ static bool loadable(const eng_dim *dim)
     return true;
 }
 
-void eng_dim_load(eng_dim_work *w, const eng_dim *dim, int64_t extent)
+bool eng_dim_load(eng_dim_work *w, const eng_dim *dim, int64_t extent)
 {
     if (!loadable(dim)) {
         eng_dim_anonymous(w, extent);
-        return;
+        return dim == NULL || dim->n_segments == 0;
     }
     w->n = dim->n_segments;
     for (uint32_t s = 0; s < w->n; s++) {
@@ -62,8 +62,10 @@ void eng_dim_load(eng_dim_work *w, const eng_dim *dim, int64_t extent)
         if (w->s[s].n > 0)
             memcpy(w->s[s].f, dim->segments[s].factors, w->s[s].n * sizeof w->s[s].f[0]);
     }
-    if (eng_dim_extent(w) != extent)
-        eng_dim_anonymous(w, extent);
+    if (eng_dim_extent(w) == extent)
+        return true;
+    eng_dim_anonymous(w, extent);
+    return false;
 }
 
 bool eng_dim_named(const eng_dim_work *w)

@@ -250,8 +250,7 @@ int eng_graph_set_axes(eng_graph *g, eng_value value, const eng_dim *dims, uint3
         return graph_no_memory(g, "the axes of a graph");
     for (uint32_t d = 0; d < rank; d++) {
         eng_dim_work w;
-        eng_dim_load(&w, &dims[d], t->ne[d]);
-        if (dims[d].n_segments > 0 && !eng_dim_named(&w))
+        if (!eng_dim_load(&w, &dims[d], t->ne[d]))
             return graph_error(g, ENG_ERR_INVALID, "the axes of dimension %" PRIu32 " of %s must multiply to its "
                                "extent %" PRId64, d, t->name, t->ne[d]);
         eng_dim_normalise(&w);

@@ -66,8 +66,9 @@ typedef struct eng_dim_work {
     } s[ENG_MAX_SEGMENTS];
 } eng_dim_work;
 
-/* From a dim of given extent; one anonymous factor if dim is NULL or empty. */
-void eng_dim_load(eng_dim_work *w, const eng_dim *dim, int64_t extent);
+/* From a dim of given extent; one anonymous factor if dim is NULL or empty, or if (false) it has more than there is room
+ * for or is not of that extent. */
+bool eng_dim_load(eng_dim_work *w, const eng_dim *dim, int64_t extent);
 /* Normal form: adjacent anonymous factors merged, anonymous 1s dropped, axes that
  * are not in every segment made anonymous. */
 void eng_dim_normalise(eng_dim_work *w);

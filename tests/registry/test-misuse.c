@@ -128,6 +128,14 @@ START_TEST(set_axes)
         says(eng_graph_set_axes(g, x, dims, 1), ENG_ERR_INVALID, "must multiply to its extent");
         seal_says(g, "must multiply to its extent");
     }
+    /* factors of no axis are as good as any, here as in a store */
+    eng_graph *g = graph(0);
+    eng_value x = eng_unary(g, eng_graph_tensor(g, 0, store, 0), ENG_UNARY_NEG);
+    const eng_factor whole = {.extent = eng_graph_get(g, x)->ne[0]};
+    const eng_dim dim = {.n_segments = 1, .segments = &(eng_segment){.n_factors = 1, .factors = &whole}};
+    ck_assert_msg(eng_graph_set_axes(g, x, &dim, 1) == ENG_OK, "%s", eng_last_error());
+    ck_assert_int_eq(eng_graph_seal(g), ENG_OK);
+    eng_graph_destroy(g);
 }
 END_TEST
 
