@@ -10,6 +10,7 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -375,19 +376,24 @@ static int write_all(eng_gguf_writer *w, FILE *file, const char *path, eng_gguf_
     return status;
 }
 
-/* The name to write under first: none for devices and pipes, which are written to directly. */
+/* The name to write under first, no other writer's of the process: none for devices and pipes, which are written to
+ * directly. */
 static int temporary_name(const char *path, char **name)
 {
+    static atomic_uint counter;
     struct stat st;
 
     *name = NULL;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return ENG_OK;
-    size_t n = strlen(path) + 32;
+    size_t n = strlen(path) + 48;
     *name = malloc(n);
     if (!*name)
         return eng_fail_code(EU_NO_MEMORY(path));
-    snprintf(*name, n, "%s.part-%ld", path, (long)getpid());
+    const unsigned number = atomic_fetch_add(&counter, 1);
+    int length = snprintf(*name, n, "%s.part-%ld", path, (long)getpid());
+    if (number > 0)
+        snprintf(*name + length, n - (size_t)length, "-%u", number);
     return ENG_OK;
 }
 

@@ -80,6 +80,33 @@ static void misused(int status, const char *text)
     ck_assert_msg(strstr(eng_last_error(), text) != NULL, "\"%s\" is not in: %s", text, eng_last_error());
 }
 
+static int save_other(void *other, uint32_t index, const void **data)
+{
+    ck_assert_int_eq(eng_gguf_writer_save(other, PATH), ENG_OK);
+    return produce(&(int){ENG_OK}, index, data);
+}
+
+/* Two writers of one path at once, as threads have them: each file is whole, and the one that ends last is there. */
+START_TEST(at_once)
+{
+    static const int64_t ne = 8;
+    static const float data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    eng_gguf_writer *w = NULL, *other = NULL;
+    eng_gguf *g = NULL;
+    ck_assert_int_eq(eng_gguf_writer_create(&w), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_create(&other), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_tensor(w, "slow", ENG_TYPE_F32, &ne, 1, NULL), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_tensor(other, "fast", ENG_TYPE_F32, &ne, 1, data), ENG_OK);
+    ck_assert_msg(eng_gguf_writer_save_from(w, PATH, save_other, other) == ENG_OK, "%s", eng_last_error());
+    ck_assert_int_eq(eng_gguf_open(PATH, &g), ENG_OK);
+    ck_assert_ptr_nonnull(eng_gguf_tensor_find(g, "slow"));
+    eng_gguf_close(g);
+    eng_gguf_writer_destroy(w);
+    eng_gguf_writer_destroy(other);
+    unlink(PATH);
+}
+END_TEST
+
 START_TEST(misuse)
 {
     static const int64_t ne[2] = {4, 2}, negative[2] = {4, -2}, huge[2] = {INT64_C(1) << 40, INT64_C(1) << 40};
@@ -121,5 +148,6 @@ END_TEST
 void gguf_writing(TCase *all)
 {
     tcase_add_test(all, writing);
+    tcase_add_test(all, at_once);
     tcase_add_test(all, misuse);
 }
