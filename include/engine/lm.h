@@ -458,7 +458,7 @@ extern "C" {
  * A draft is of one sequence, uses its context (which must outlive it) and belongs to the same thread.  All
  * calls block until the device is done.  Recurrent states are taken back to snapshots: the
  * context's n_snapshots must be at least max + 1 for drafts of max tokens; fewer shorten
- * them.
+ * them.  So do cells: no token is dropped for a guess (ENG_LM_FULL_DROP), so a full context has none.
  */
 typedef struct eng_lm_draft eng_lm_draft;
 
