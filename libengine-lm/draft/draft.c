@@ -267,8 +267,8 @@ static int choose(eng_lm_draft *d, eng_lm_sampler *sampler, int32_t *tokens, uin
         const float *logits = eng_lm_logits(d->context, i);
         int32_t token;
         int status = choose_at(d, sampler, logits, i, &token);
-        if (status)
-            return status;
+        if (status) /* the tokens before are chosen all the same, and a step that begins here says so again */
+            return i ? ENG_OK : status;
         eng_lm_sampler_accept(sampler, token);
         if (g->n && eng_sampler_greedy(sampler->sampler))
             note_tie(d, sampler->sampler, d->n_text + i);

@@ -199,6 +199,15 @@ tests_lm_test_reuse_SOURCES = tests/lm/test-reuse.c tests/tap.c tests/tap.h $(lm
 tests_lm_test_reuse_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_reuse_LDADD = libengine-lm.la libengine.la $(LIBM)
 
+# Texts that end in the middle of a draft.
+if ENABLE_CPU
+check_PROGRAMS += tests/lm/test-draft-end
+TESTS += tests/lm/test-draft-end
+endif
+tests_lm_test_draft_end_SOURCES = tests/lm/test-draft-end.c tests/tap.c tests/tap.h $(lm_subject)
+tests_lm_test_draft_end_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_draft_end_LDADD = libengine-lm.la libengine.la $(LIBM)
+
 # What a cross entropy counts.
 if ENABLE_CPU
 check_PROGRAMS += tests/lm/test-measure
@@ -208,7 +217,7 @@ tests_lm_test_measure_SOURCES = tests/lm/test-measure.c tests/tap.c tests/tap.h 
 tests_lm_test_measure_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_measure_LDADD = libengine-lm.la libengine.la $(LIBM)
 
-# The largest logits, and hidden states.
+# The largest logits, hidden states, and what products are given.
 if ENABLE_CPU
 check_PROGRAMS += tests/lm/test-outputs
 TESTS += tests/lm/test-outputs
