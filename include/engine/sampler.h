@@ -68,8 +68,9 @@ ENG_API void eng_lm_sampler_destroy(eng_lm_sampler *sampler);
 ENG_API uint32_t eng_lm_sampler_seed(const eng_lm_sampler *sampler);
 /* Chooses from n_vocab logits. */
 ENG_API int eng_lm_sampler_choose(eng_lm_sampler *sampler, const float *logits, int32_t *token);
-/* Chooses from the n largest logits, as eng_lm_top gives them.  As of all, if top_k is n at most and not off, or
- * the temperature 0; penalties and biases move tokens only among these, and top_n_sigma knows only these. */
+/* Chooses from the n largest logits, as eng_lm_top gives them.  As of all, if the temperature is 0, or if top_k is n at
+ * most, not off, and among the steps.  But penalties and biases move tokens only among these, and top_n_sigma knows only
+ * these, as typ_p, top_p, xtc and a dynamic temperature do where `samplers` has them before top_k. */
 ENG_API int eng_lm_sampler_choose_top(eng_lm_sampler *sampler, const int32_t *tokens, const float *logits, uint32_t n,
                                       int32_t *token);
 /* Notes a token for the penalties and dry.  What needs memory and gets none makes the next choice fail. */
