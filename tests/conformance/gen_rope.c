@@ -97,6 +97,9 @@ void cf_cases_rope(cf_suite *s)
                           "kv_head"});
     rope(s, (struct rope){ENG_ROPE_NORMAL, 80, 80, 0, 3, 5, 1, true, true, false, ENG_TYPE_F32, CF_PLAIN, 9000, 1e4,
                           "kv_head"});
+    for (int64_t h = 1; h <= 4; h++) /* positions that may lie in pieces */
+        rope(s, (struct rope){ENG_ROPE_MROPE, 24, 24, 0, h, 100, 1, false, false, false, ENG_TYPE_F32, CF_PLAIN, 2000, 1e4,
+                              NULL});
     rope(s,
          (struct rope){ENG_ROPE_NEOX, 64, 64, 0, 1, 1, 1, false, false, false, ENG_TYPE_F32, CF_PLAIN, 0, 1e4, NULL});
 }

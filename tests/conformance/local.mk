@@ -43,8 +43,10 @@ tests_conformance_named_SOURCES = \
 tests_conformance_named_LDADD = tests/conformance/libconformance.la libengine.la $(LIBM)
 
 if ENABLE_OPENCL
-dist_check_SCRIPTS += tests/conformance/pieces.sh tests/conformance/pieces-experts.sh tests/conformance/pieces-lanes.sh
-TESTS += tests/conformance/pieces.sh tests/conformance/pieces-experts.sh tests/conformance/pieces-lanes.sh
+dist_check_SCRIPTS += tests/conformance/pieces.sh tests/conformance/pieces-experts.sh tests/conformance/pieces-lanes.sh \
+	tests/conformance/pieces-positions.sh
+TESTS += tests/conformance/pieces.sh tests/conformance/pieces-experts.sh tests/conformance/pieces-lanes.sh \
+	tests/conformance/pieces-positions.sh
 endif
 
 # Does the suite find faults that were planted?

@@ -3,14 +3,7 @@
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
-    for (unsigned i = 1; i < 3; i++) {
-        const eng_tensor *t = cl_in(g, node, i);
-        cl_split s;
-        if (cl_split_of(device, g, t, &s) != ENG_OK || s.n > 1)
-            return cl_no(reason, bytes, "'%s' does not fit one allocation of %llu bytes; raise opencl.max_alloc", t->name,
-                         (unsigned long long)device->max_alloc);
-    }
-    return ENG_SUPPORT_YES;
+    return cl_whole_supports(device, g, node, 1, 2, reason, bytes);
 }
 
 static void part(cl_recorder *r, const cl_walk *w, void *ctx)

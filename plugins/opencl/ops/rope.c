@@ -124,6 +124,12 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
     }
 }
 
+/* Positions and divisors: a token's positions lie as far apart as there are tokens. */
+static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+{
+    return cl_whole_supports(device, g, node, 1, 2, reason, bytes);
+}
+
 static int record(cl_recorder *r, const eng_node *node)
 {
     cl_rope p;
@@ -136,4 +142,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, 4, part, &p);
 }
 
-const cl_op cl_op_rope = {.record = record};
+const cl_op cl_op_rope = {.supports = supports, .record = record};

@@ -106,3 +106,16 @@ int cl_rows_record(cl_recorder *r, const eng_node *node, const char *kernel)
     cl_walk_join(&w, 1);
     return cl_walk_run(r, &w, 4, row_part, &kernel);
 }
+
+eng_support cl_whole_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, unsigned from, unsigned to,
+                              char *reason, size_t bytes)
+{
+    for (unsigned i = from; i <= to; i++) {
+        const eng_tensor *t = cl_in(g, node, i);
+        cl_split s;
+        if (t && (cl_split_of(device, g, t, &s) != ENG_OK || s.n > 1))
+            return cl_no(reason, bytes, "'%s' does not fit one allocation of %llu bytes; raise opencl.max_alloc", t->name,
+                         (unsigned long long)device->max_alloc);
+    }
+    return ENG_SUPPORT_YES;
+}

@@ -22,6 +22,10 @@ const char *cl_row_options(const cl_device *device, char *text, size_t bytes, co
 
 /* -- what ops share ------------------------------------------------------------ */
 
+/* Can the op do without walking over operands from .. to: does each that there is lie in one piece? */
+eng_support cl_whole_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, unsigned from, unsigned to,
+                              char *reason, size_t bytes);
+
 /* norms.c, top_k.c */
 int cl_norm_record(cl_recorder *r, const eng_node *node);
 eng_support cl_top_k_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason,

@@ -28,6 +28,12 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
     cl_each_row(r, w);
 }
 
+/* Sinks. */
+static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+{
+    return cl_whole_supports(device, g, node, 2, 2, reason, bytes);
+}
+
 static int record(cl_recorder *r, const eng_node *node)
 {
     cl_walk w;
@@ -38,4 +44,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, 4, part, NULL);
 }
 
-const cl_op cl_op_soft_max = {.record = record};
+const cl_op cl_op_soft_max = {.supports = supports, .record = record};
