@@ -207,15 +207,27 @@ static void encode_with_zero(cf_case *c, cf_operand *a, int64_t k, int64_t m)
     }
 }
 
+static void encode_tiny(cf_case *c, cf_operand *a, int64_t k, int64_t m)
+{
+    const uint64_t row_bytes = (uint64_t)(k / ref_block(a->type)) * ref_block_bytes(a->type);
+    double row[512];
+    for (int64_t x = 0; a->bytes && x < m; x++) {
+        for (int64_t i = 0; i < k; i++)
+            row[i] = cf_uniform(c, -0x1p-14, 0x1p-14);
+        ref_encode(a->type, row, a->bytes + (uint64_t)x * row_bytes, k, false);
+    }
+}
+
 /*
  * What only an exact product survives: neighbours 2^40 apart, so that whatever gives a block of them one scale loses
  * the small ones; and an outlier that meets weights of zero, whole blocks of them or one among others, so that nothing
- * of it may be left in the sums.
+ * of it may be left in the sums; and activations of which 32 have no sum in f32, though the product has.
  */
 static void hostile(cf_suite *s, bool matrix)
 {
-    enum { NEIGHBOURS, BLOCKS, ONE, KINDS };
-    static const char *const kinds[] = {"neighbours 2^40 apart", "outlier over zeros", "outlier over one zero"};
+    enum { NEIGHBOURS, BLOCKS, ONE, LARGE, KINDS };
+    static const char *const kinds[] = {"neighbours 2^40 apart", "outlier over zeros", "outlier over one zero",
+                                        "huge over tiny"};
     static const int64_t n[] = {1, 3, 8, 17, 40};
     const int64_t k = 512;
 
@@ -224,6 +236,8 @@ static void hostile(cf_suite *s, bool matrix)
             for (int kind = 0; kind < KINDS; kind++) {
                 const int64_t m = !matrix ? 35 : ref_block(matrix_types[t]) > 1 ? 40 : 64;
                 if (kind == ONE && !has_zero(matrix_types[t]))
+                    continue;
+                if (kind == LARGE && matrix_types[t] != ENG_TYPE_Q4_1 && matrix_types[t] != ENG_TYPE_Q5_1)
                     continue;
                 cf_case *c = cf_begin(s, ENG_OP_MUL_MAT, "a=%s m=%lld n=%lld k=%lld %s%s", ref_type_name(matrix_types[t]),
                                       (long long)m, (long long)n[i], (long long)k, kinds[kind], matrix ? " matrix" : "");
@@ -235,6 +249,8 @@ static void hostile(cf_suite *s, bool matrix)
                 cf_operand *b = cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(k, n[i]));
                 if (kind == ONE)
                     encode_with_zero(c, a, k, m);
+                if (kind == LARGE)
+                    encode_tiny(c, a, k, m);
                 if (kind == BLOCKS)
                     for (int64_t x = 0; a->bytes && x < m; x++) /* the blocks of the first 256 elements: all zero */
                         memset(a->bytes + (uint64_t)(x * k / ref_block(a->type)) * ref_block_bytes(a->type), 0,
@@ -242,6 +258,8 @@ static void hostile(cf_suite *s, bool matrix)
                 for (int64_t x = 0; x < k * n[i]; x++)
                     if (kind == NEIGHBOURS)
                         cf_set(b, x, cf_uniform(c, -1, 1) * ldexp(1, (int)cf_below(c, 41) - 20));
+                    else if (kind == LARGE)
+                        cf_set(b, x, cf_uniform(c, 1, 2) * 0x1p124);
                     else if (x % k == 37)
                         cf_set(b, x, i & 1 ? 0x1p110 : 0x1p60);
                 cf_run(c);

@@ -4,6 +4,7 @@
 #include "group.h"
 
 #define OUTLIER (6 << 23) /* of bits: 64 times as large */
+#define LARGE (249 << 23) /* 2^122, of which a group may have no sum */
 
 /*
  * Which elements are set apart, and the size of the largest of the rest.  Those are too large for the others that are
@@ -13,7 +14,7 @@
 static uint32_t set_apart(const vi *given, int32_t *most)
 {
     vi size[PIECES];
-    uint32_t apart = group_larger(given, INFINITE - 1);
+    uint32_t apart = group_larger(given, LARGE - 1);
     CPU_UNROLL
     for (int i = 0; i < PIECES; i++)
         size[i] = given[i];
