@@ -6,6 +6,18 @@
 
 #include "device.h"
 
+void eng_device_end_texts(eng_device_info *info)
+{
+    const struct {
+        char *at;
+        size_t room;
+    } texts[] = {{info->name, sizeof info->name}, {info->description, sizeof info->description},
+                 {info->driver, sizeof info->driver}, {info->identity, sizeof info->identity},
+                 {info->capabilities, sizeof info->capabilities}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        texts[i].at[eu_utf8_cut(texts[i].at, strnlen(texts[i].at, texts[i].room - 1))] = 0;
+}
+
 int eng_device_create(eng_context *context, const eng_device_calls *calls, eng_device_state *state, const char *name,
                       eng_device **device)
 {
@@ -32,6 +44,7 @@ int eng_device_create(eng_context *context, const eng_device_calls *calls, eng_d
         free(d);
         return status;
     }
+    eng_device_end_texts(&d->info);
     eu_copy(d->info.name, sizeof d->info.name, name);
     d->context = context;
     d->calls = calls;
@@ -142,6 +155,7 @@ int eng_device_leaf(eng_device *device, uint32_t leaf, eng_device_info *info, en
         unsigned words = eng_failure_words();
         status = eng_answer(device->calls->leaf_stats(device->state, leaf, &leaf_info, &leaf_stats), words,
                             device->info.name, "leaf_stats");
+        eng_device_end_texts(&leaf_info);
     } else if (leaf == 0) {
         leaf_info = device->info;
         status = own_stats(device, &leaf_stats);

@@ -18,7 +18,6 @@ static pthread_mutex_t plugin_lock = PTHREAD_MUTEX_INITIALIZER;
 static void set_device_name(const eng_host *host, uint32_t index, eng_device_info *info)
 {
     eng_device_name name;
-    info->name[sizeof info->name - 1] = 0;
     if (info->name[0] && eng_device_name_parse(info->name, &name) >= 0 && name.n_leaves == 1 && !name.has_shares &&
         name.leaves[0].parts == 1 && name.leaves[0].index == index && strcmp(name.leaves[0].plugin, host->name) == 0)
         return;
@@ -41,6 +40,7 @@ static int enumerate(eng_host *host)
         if (status < 0)
             return status;
         devices[i].size = sizeof devices[i];
+        eng_device_end_texts(&devices[i]);
         set_device_name(host, i, &devices[i]);
         host->n_devices = i + 1;
     }

@@ -128,6 +128,15 @@ START_TEST(rude)
     ck_assert_ptr_nonnull(strstr(eng_last_error(), "queue_create gave the status 11"));
     eng_device_close(device);
     ck_assert_int_eq(eng_device_open(context, "rude:4", &device), ENG_OK);
+    eng_device_info info[2] = {{.size = sizeof *info}, {.size = sizeof *info}};
+    ck_assert_int_eq(eng_device_get_info(device, &info[0]), ENG_OK);
+    for (uint32_t i = 0; eng_context_device_info(context, i, &info[1]) == ENG_OK && strcmp(info[1].name, "rude:4") != 0;)
+        i++;
+    for (int i = 0; i < 2; i++) {
+        ck_assert_str_eq(info[i].name, "rude:4");
+        ck_assert_uint_eq(strnlen(info[i].description, sizeof info->description), sizeof info->description - 1);
+        ck_assert_uint_eq(strnlen(info[i].capabilities, sizeof info->capabilities), sizeof info->capabilities - 1);
+    }
     eng_fail(ENG_ERR_IO, "of long ago");
     ck_assert_int_eq(eng_queue_create(device, &queue), ENG_ERR_TIMEOUT);
     ck_assert_ptr_null(strstr(eng_last_error(), "of long ago"));
