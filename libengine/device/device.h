@@ -33,9 +33,9 @@ static inline int eng_device_check(const eng_device *device)
 void eng_device_retain(eng_device *device);
 void eng_device_release(eng_device *device); /* the last one closes it; nothing, in a fork of the process that opened
                                               * it */
-/* For messages about two devices that ought to be one: "" if their names tell them apart. */
 /* The texts that a plugin has written end, with a whole character, whether it has ended them or not. */
 void eng_device_end_texts(eng_device_info *info);
+/* For messages about two devices that ought to be one: "" if their names tell them apart. */
 const char *eng_device_other(const eng_device *a, const eng_device *b);
 
 struct eng_store {
