@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ typedef struct reader {
     bench_case *c;
     char *why;
     size_t room;
+    uint64_t params; /* bits of those that were there */
 } reader;
 
 __attribute__((format(printf, 2, 3))) static bool wrong(reader *r, const char *format, ...)
@@ -31,6 +33,16 @@ static bool read_int(const char **at, int64_t *value)
     errno = 0;
     *value = strtoll(*at, &end, 10);
     bool good = end != *at && errno == 0;
+    *at = end;
+    return good;
+}
+
+static bool read_float(const char **at, double *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(*at, &end);
+    bool good = end != *at && (errno == 0 || fabs(*value) < 1); /* what is too small is a number */
     *at = end;
     return good;
 }
@@ -89,16 +101,13 @@ static bool read_param(reader *r, const eng_param_info *p, const char *at)
 {
     for (uint32_t k = 0; k < p->count; k++) {
         const eng_type_info *type = strcmp(p->name, "type") == 0 ? eng_type_find(at) : NULL;
-        char *end = NULL;
+        const char *end = at;
         if (type) {
             r->c->ip[p->first] = type->type;
             return true;
         }
-        if (p->is_float)
-            r->c->fp[p->first + k] = strtod(at, &end);
-        else
-            r->c->ip[p->first + k] = strtoll(at, &end, 10);
-        if (end == at || (*end && *end != ','))
+        const bool good = p->is_float ? read_float(&end, &r->c->fp[p->first + k]) : read_int(&end, &r->c->ip[p->first + k]);
+        if (!good || (*end && *end != ','))
             return wrong(r, "%s must be %s, got \"%.60s\"", p->name, p->is_float ? "a number" : "an integer", at);
         if (!*end)
             return true; /* the rest stays */
@@ -132,8 +141,12 @@ static bool read_word(reader *r, char *word)
         if (strcmp(word, c->op->in[i].name) == 0)
             return read_operand(r, i, value);
     for (uint32_t i = 0; i < c->op->n_params; i++)
-        if (strcmp(word, c->op->param[i].name) == 0)
+        if (strcmp(word, c->op->param[i].name) == 0) {
+            if (r->params >> i & 1)
+                return wrong(r, "%s is there twice", word);
+            r->params |= UINT64_C(1) << i;
             return read_param(r, &c->op->param[i], value);
+        }
     if (strcmp(word, "precision") == 0) {
         for (uint32_t p = 0; p < ENG_PRECISIONS; p++)
             if (strcmp(value, eng_precision_name(p)) == 0) {
@@ -198,7 +211,7 @@ static bool read_line(reader *r, char *line)
 bool bench_case_add(bench_cases *cases, const char *line, char *why, size_t room)
 {
     bench_case c = {.precision = ENG_PRECISION_EXACT};
-    reader r = {&c, why, room};
+    reader r = {.c = &c, .why = why, .room = room};
     line += strspn(line, " \t\r\n");
     if (!*line || *line == '#')
         return true;
