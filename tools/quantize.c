@@ -237,11 +237,11 @@ static int is_interrupted(void)
     return interrupted != 0;
 }
 
-/* A second signal ends the program at once. */
+/* A second signal ends the program at once; what waits for a pipe is interrupted, too. */
 static void catch_interrupts(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction now, ours = {.sa_handler = note_interrupt, .sa_flags = SA_RESETHAND} /* what waits for a pipe is interrupted, too */;
+    struct sigaction now, ours = {.sa_handler = note_interrupt, .sa_flags = SA_RESETHAND};
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)

@@ -6,7 +6,7 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/cut/cut.c %D%/cut/cut.h %D%/cut/follow.c %D%/cut/moves.c %D%/cut/partition.c %D%/cut/rule.c \
 	%D%/cut/rule.h \
 	%D%/store/caches.c %D%/store/choices.c %D%/store/place.c %D%/store/place.h %D%/store/store.c %D%/store/transfer.c \
-	%D%/plan/choose.h %D%/plan/derive.c %D%/plan/exchange.c %D%/plan/inplace.c %D%/plan/join.c %D%/plan/localize.c \
+	%D%/plan/choose.h %D%/plan/derive.c %D%/plan/exchange.c %D%/plan/functions.c %D%/plan/inplace.c %D%/plan/join.c %D%/plan/localize.c \
 	%D%/plan/merge.c %D%/plan/move_price.c %D%/plan/notes.c %D%/plan/numbers.c %D%/plan/owned.c %D%/plan/plan.c %D%/plan/planner.c \
 	%D%/plan/planner.h %D%/plan/price.c \
 	%D%/plan/rank_graph.c %D%/plan/split_norm.c %D%/plan/strategy.c %D%/plan/uses.c %D%/plan/variant.c \

@@ -19,8 +19,7 @@ static float number(void)
     return (float)(int32_t)(rig_random() & 0xffff) / 32768.0f - 1.0f;
 }
 
-/* One graph from inputs to outputs, run once: store 0 is `io`, store 1 what else is read. */
-static int run(eng_device *device, eng_graph *graph, eng_store *const *stores, uint32_t n_stores)
+int rig_run(eng_device *device, eng_graph *graph, eng_store *const *stores, uint32_t n_stores)
 {
     eng_plan *plan = NULL;
     eng_instance *instance = NULL;
@@ -80,7 +79,7 @@ bool rig_matrix(eng_context *context, uint32_t type, int64_t k, int64_t m, matri
         status = eng_store_write(store, 0, 0, (uint64_t)(k * m) * sizeof *x, x);
     }
     if (status >= 0)
-        status = run(cpu, graph, &store, 1);
+        status = rig_run(cpu, graph, &store, 1);
     if (status >= 0)
         status = eng_store_read(store, 1, 0, out->bytes, out->data);
     else if (status == ENG_ERR_UNSUPPORTED && random_bytes(out))
@@ -139,7 +138,7 @@ int rig_use(eng_context *context, eng_device *device, eng_store *store, const ma
     if (status >= 0)
         status = eng_store_write(stores[0], 2, 0, sizeof ids, ids);
     if (status >= 0)
-        status = run(device, graph, stores, 2);
+        status = rig_run(device, graph, stores, 2);
     if (status >= 0)
         status = eng_store_read(stores[0], 1, 0, y * sizeof(float), results);
     if (status >= 0)

@@ -21,6 +21,9 @@ bool rig_matrix(eng_context *context, uint32_t type, int64_t k, int64_t m, matri
 /* As it is declared: read by products and lookups. */
 eng_store_tensor rig_declare(const matrix *w, const void *data, uint32_t layout);
 
+/* A graph, sealed and run once over these stores.  The status. */
+int rig_run(eng_device *device, eng_graph *graph, eng_store *const *stores, uint32_t n_stores);
+
 #define RIG_COLUMNS 3
 #define RIG_LOOKUPS 5
 /* Products with RIG_COLUMNS columns, then RIG_LOOKUPS rows looked up, of tensor 0 of the store: the same columns and

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../tap.h"
+#include "rig.h"
 
 enum { N = 64, ROWS = 500 };
 
@@ -22,29 +23,12 @@ static eng_store *declare(eng_device *device)
 static int shift(eng_context *c, eng_device *device, eng_store *first, eng_store *second, int64_t by)
 {
     eng_graph *g = NULL;
-    eng_plan *plan = NULL;
-    eng_instance *instance = NULL;
-    eng_queue *queue = NULL;
     eng_store *const both[] = {first, first};
-    eng_fence fence;
     int status = eng_graph_create(c, 0, &g);
     eng_store_value(g, eng_slice(g, eng_graph_tensor(g, 0, first, 0), 1, by, ROWS - by),
                     eng_slice(g, eng_graph_tensor(g, 1, second, 0), 1, 0, ROWS - by));
     if (status >= 0)
-        status = eng_graph_seal(g);
-    if (status >= 0)
-        status = eng_plan_create(device, g, &plan);
-    if (status >= 0)
-        status = eng_instance_create(plan, both, 2, &instance);
-    if (status >= 0)
-        status = eng_queue_create(device, &queue);
-    if (status >= 0)
-        status = eng_queue_submit(queue, NULL, 0, instance, NULL, 0, &fence);
-    if (status >= 0)
-        status = eng_fence_wait(fence, UINT64_MAX);
-    eng_queue_destroy(queue);
-    eng_instance_destroy(instance);
-    eng_plan_release(plan);
+        status = rig_run(device, g, both, 2);
     eng_graph_destroy(g);
     return status;
 }

@@ -27,23 +27,13 @@ static bool same_slots(const eng_tensor *a, const eng_tensor *b)
     return memcmp(&a->ne[1], &b->ne[1], (ENG_MAX_RANK - 1) * sizeof *a->ne) == 0;
 }
 
-static bool unary_keeps_zero(const eng_node *n)
-{
-    static const uint8_t functions[ENG_UNARY_LIMIT] = {
-#define ENG_UNARY(id, number, name, flags, ...) [number] = flags,
-#include <engine/ops.def>
-    };
-    int64_t kind = n->ip[ENG_UNARY_KIND];
-    return kind >= 0 && kind < ENG_UNARY_LIMIT && (functions[kind] & ENG_FUNCTION_ZERO);
-}
-
 /* Does the op, slot by slot, make zeros of the zeros in the operands of `set`?  A quotient does
  * not: the divisor may be zero. */
 static bool keeps_zero(const eng_node *n, uint32_t set)
 {
     switch (n->op) {
     case ENG_OP_UNARY:
-        return unary_keeps_zero(n);
+        return meta_function_is(n, ENG_FUNCTION_ZERO);
     case ENG_OP_GLU: /* f(0) = 0 for all kinds; with a negative limit 0 is cut down */
         return (set & 1u) && (n->ip[ENG_GLU_KIND] != ENG_GLU_SWIGLU_OAI || n->fp[ENG_GLU_LIMIT] >= 0);
     case ENG_OP_MUL: /* but by an infinite factor, such as no router's weights are: NaN for inf */

@@ -186,6 +186,11 @@ meta_version *meta_inplace_begin(meta_planner *p, int32_t value, const meta_plac
 /* After the write: every rank that holds the tensor gets what was written. */
 void meta_inplace_end(meta_planner *p, int32_t value, const meta_place *place, meta_version *whole);
 
+/* -- functions.c --------------------------------------------------------------------------- */
+
+/* Is it a unary node whose function has the flag (ENG_FUNCTION_*)? */
+bool meta_function_is(const eng_node *node, unsigned flag);
+
 /* -- owned.c: partial sums of which each slot is one rank's ------------------------------- */
 
 /* A strategy that keeps slots owned. */

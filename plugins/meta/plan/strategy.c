@@ -22,14 +22,7 @@ void meta_everywhere(meta_strategy *s, const meta_place *place, uint32_t ranks)
 /* One bit in, another answer out? */
 static bool jumps(const meta_chooser *c)
 {
-    static const uint8_t functions[ENG_UNARY_LIMIT] = {
-#define ENG_UNARY(id, number, name, flags, ...) [number] = flags,
-#include <engine/ops.def>
-    };
-    int64_t kind = c->node->ip[ENG_UNARY_KIND];
-
-    return (c->op->flags & ENG_OPF_DISCRETE) || (c->node->op == ENG_OP_UNARY && kind >= 0 && kind < ENG_UNARY_LIMIT &&
-                                                 (functions[kind] & ENG_FUNCTION_STEPS));
+    return (c->op->flags & ENG_OPF_DISCRETE) || meta_function_is(c->node, ENG_FUNCTION_STEPS);
 }
 
 static void try_replicated(meta_chooser *c)

@@ -1,3 +1,3 @@
 # functions that make something of zeros are said to keep them
 # file: plan/owned.c
-/^static bool unary_keeps_zero/,/^}/s/(functions\[kind\] & ENG_FUNCTION_ZERO)/(functions[kind] | 1)/
+/^static bool keeps_zero/,/^}/s/meta_function_is(n, ENG_FUNCTION_ZERO)/true/
