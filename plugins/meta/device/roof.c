@@ -1,5 +1,7 @@
 /* The ranks' roofs, measured side by side, since they may share what is behind them; together they are the device's. */
+#ifdef HAVE_CONFIG_H
 #include "config.h"
+#endif
 
 #include "../meta.h"
 
