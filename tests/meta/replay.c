@@ -16,7 +16,7 @@ typedef struct replay {
     const char *name; /* of the device                                        */
     eng_device *device;
     eng_store *stores[3]; /* the third is the first again, if the program binds it twice */
-    uint32_t n_bound;     /* operands that are tensors, so far                  */
+    uint32_t n_turns;     /* operands that there are through both slots, so far  */
     uint32_t index[PG_MAX_TENSORS]; /* in its store                             */
     eng_graph *graph;
     eng_plan *plan;
@@ -126,28 +126,35 @@ static eng_value bound(const replay *r, uint32_t tensor)
     return eng_graph_tensor(r->graph, (uint32_t)which, r->stores[which], r->index[tensor]);
 }
 
-/* As an operand: now through one slot, now through the other, if it is bound in two. */
-static eng_value operand(replay *r, uint32_t tensor)
+/* What an op made.  A view of a tensor that is bound in two slots is made through each of them: a host
+ * writes through one and reads through the other, and nearly all writes and many reads are of views. */
+typedef struct made {
+    eng_value out[2];
+    eng_value other; /* the first result through the other slot; ENG_NO_VALUE: there is none */
+} made;
+
+static eng_value through_first(const replay *r, const made *ops, int ref)
 {
-    if (!r->p->twice || r->p->tensors[tensor].store != 0 || r->n_bound++ % 2 == 0)
-        return bound(r, tensor);
-    return eng_graph_tensor(r->graph, 2, r->stores[0], r->index[tensor]);
+    return ref == -1 ? ENG_NO_VALUE
+           : ref < 0 ? bound(r, (uint32_t)(-2 - ref))
+                     : ops[ref % PG_SECOND].out[ref / PG_SECOND];
 }
 
-static void add_op(replay *r, const pg_op *o, eng_value (*values)[2], uint32_t k)
+static eng_value through_other(const replay *r, const made *ops, int ref)
 {
-    eng_value in[ENG_MAX_INPUTS], out[ENG_MAX_OUTPUTS] = {ENG_NO_VALUE, ENG_NO_VALUE};
+    if (ref >= 0)
+        return ref < PG_SECOND ? ops[ref].other : ENG_NO_VALUE;
+    if (ref == -1 || !r->p->twice || r->p->tensors[-2 - ref].store != 0)
+        return ENG_NO_VALUE;
+    return eng_graph_tensor(r->graph, 2, r->stores[0], r->index[-2 - ref]);
+}
+
+/* The op on these operands: its first result is named and placed as the program says. */
+static void make(replay *r, const pg_op *o, const eng_value *in, eng_value *out)
+{
     pg_axes_of a;
 
-    for (uint32_t i = 0; i < o->n_in; i++) {
-        int ref = o->in[i];
-        in[i] = ref == -1 ? ENG_NO_VALUE
-                : ref < 0 ? operand(r, (uint32_t)(-2 - ref))
-                          : values[ref % PG_SECOND][ref / PG_SECOND];
-    }
     eng_graph_op(r->graph, o->op, in, o->n_in, o->ip, o->n_ip, o->fp, o->n_fp, out);
-    values[k][0] = out[0];
-    values[k][1] = out[1];
     if (o->named && out[0] >= 0) {
         pg_make_axes(r->context, o->dims, ENG_MAX_RANK, &a);
         eng_graph_set_axes(r->graph, out[0], a.dims, ENG_MAX_RANK);
@@ -155,20 +162,40 @@ static void add_op(replay *r, const pg_op *o, eng_value (*values)[2], uint32_t k
     place(r, out[0], &o->place);
 }
 
+/* Its operands are read and written now through one slot, now through the other. */
+static void add_op(replay *r, const pg_op *o, made *ops, uint32_t k)
+{
+    bool view = eng_op_get(o->op)->flags & ENG_OPF_VIEW;
+    eng_value in[ENG_MAX_INPUTS], other[ENG_MAX_INPUTS], more[ENG_MAX_OUTPUTS] = {ENG_NO_VALUE, ENG_NO_VALUE};
+
+    ops[k] = (made){{ENG_NO_VALUE, ENG_NO_VALUE}, ENG_NO_VALUE};
+    for (uint32_t i = 0; i < o->n_in; i++) {
+        in[i] = through_first(r, ops, o->in[i]);
+        other[i] = through_other(r, ops, o->in[i]);
+        if (!view && other[i] >= 0 && r->n_turns++ % 2)
+            in[i] = other[i];
+    }
+    make(r, o, in, ops[k].out);
+    if (view && other[0] >= 0) {
+        make(r, o, other, more);
+        ops[k].other = more[0];
+    }
+}
+
 static int build(replay *r)
 {
     const pg_program *p = r->p;
-    eng_value(*values)[2] = calloc(p->n_ops + 1, sizeof *values);
+    made *ops = calloc(p->n_ops + 1, sizeof *ops);
 
-    if (!values)
+    if (!ops)
         return eng_fail_code(EU_NO_MEMORY("a graph"));
     for (uint32_t i = 0; i < p->n_tensors; i++)
         if (p->tensors[i].place.kind != ENG_PLACE_AUTO)
             place(r, bound(r, i), &p->tensors[i].place);
     for (uint32_t k = 0; k < p->n_ops; k++)
         if (p->ops[k].op != ENG_OP_NONE)
-            add_op(r, &p->ops[k], values, k);
-    free(values);
+            add_op(r, &p->ops[k], ops, k);
+    free(ops);
     return eng_graph_seal(r->graph);
 }
 
