@@ -49,14 +49,29 @@ static bool take(uint64_t bytes)
     return true;
 }
 
+/* So many bytes from where a huge page may begin: systems lay out what is no multiple of one as it comes. */
+static void *map_pages(size_t bytes)
+{
+    char *p = mmap(NULL, bytes + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), before = -(uintptr_t)p & (HUGE - 1);
+    const size_t end = (before + bytes + page - 1) / page * page;
+    if (before > 0)
+        munmap(p, before);
+    if (end < bytes + HUGE)
+        munmap(p + end, bytes + HUGE - end);
+    return p + before;
+}
+
 /* Large memory comes from the system directly: it is zero without being
  * touched, and each thread's first touch places it near that thread. */
 static void *get_large(size_t bytes)
 {
     if (!take(bytes))
         return NULL;
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) {
+    void *p = map_pages(bytes);
+    if (!p) {
         atomic_fetch_sub(&held, bytes);
         return NULL;
     }
