@@ -108,12 +108,13 @@ typedef struct cpu_interleaved {
     uint64_t tried;     /* those of them that are only if that pays on this machine */
     bool (*pays)(void); /* NULL: there are none */
     uint64_t rounded;   /* of strips: types for which there is `fast`; others are exact, or for units */
+    const cpu_products *many; /* in fast, from so many columns on; NULL: as fewer */
+    int64_t many_from;
 } cpu_interleaved;
 
 struct cpu_variant {
     const char *name;
     bool (*works)(void);       /* tried once where the processor has them; NULL: no need */
-    bool (*pays)(void);        /* asked where it is not chosen by name; NULL: it does */
     const cpu_op *const *ops;  /* by op number; NULL: nothing to compute      */
     const cpu_format *formats; /* by type number, CPU_TYPES entries           */
     void (*to_f16)(const float *x, uint16_t *out, int64_t n);

@@ -17,8 +17,7 @@ const cpu_variant *cpu_variant_find(const char *name, const char *amx)
     const bool best = !name[0] || !strcmp(name, "auto");
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         const cpu_variant *v = variants[i];
-        if ((best || !strcmp(name, v->name)) && cpu_machine_runs(v->name, amx) && (!v->works || v->works()) &&
-            (!best || !v->pays || v->pays()))
+        if ((best || !strcmp(name, v->name)) && cpu_machine_runs(v->name, amx) && (!v->works || v->works()))
             return v;
     }
     return NULL;

@@ -28,6 +28,8 @@ const cpu_products *cpu_products_for(const cpu_task *task, const cpu_tensor *row
     const cpu_variant *v = task->variant;
     const bool taken = fast && v->units && rows->ne[0] > 0 && v->units->takes(rows->type, rows->group, n);
     const cpu_units *units = taken ? v->units : NULL;
+    if (rows->group == EU_LANES && v->planes && fast && v->planes->many && n >= v->planes->many_from)
+        return v->planes->many;
     if (rows->group == EU_LANES && v->planes)
         return fast ? &v->planes->fast : &v->planes->exact;
     if (rows->group == EU_STRIP && v->strips && fast && v->strips->rounded >> rows->type & 1)

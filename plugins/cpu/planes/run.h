@@ -26,8 +26,14 @@ static const planes_form forms[CPU_TYPES] = {
 /* Forms of lines, which types that agree in what matters share: elements with a scale, is there a bias, are there
  * minima.  A tile of each: */
 #define LINES_FORMS(X)                                                                                                 \
-    X(raised_32, 32, 1, 0) X(minima_32, 32, 0, 1) X(both_32, 32, 1, 1) X(raised_16, 16, 1, 0) X(minima_16, 16, 0, 1)   \
-    PLAIN_FORM(X)
+    X(raised_32, 32, 1, 0) X(minima_32, 32, 0, 1) X(both_32, 32, 1, 1) HALF_FORMS(X) PLAIN_FORM(X)
+#if defined(PLANES_TILES) /* which leave those to dot products */
+#define HALF_FORMS(X)
+#define tile_raised_16 NULL
+#define tile_minima_16 NULL
+#else
+#define HALF_FORMS(X) X(raised_16, 16, 1, 0) X(minima_16, 16, 0, 1)
+#endif
 #if PLANES_SIGNED
 #define PLAIN_FORM(X) X(plain_32, 32, 0, 0)
 #else
@@ -58,16 +64,6 @@ static const struct type_calls {
 #define LINES_BYTES (PANEL * STRIP)
 #define FACTORS_BYTES (PANEL / 16 * STRIP * (int64_t)sizeof(float))
 #define PANEL_BYTES (LINES_BYTES + 2 * FACTORS_BYTES)
-
-/* Where a strip of rows begins at element k0.  Where only eight are left the second eight are the first again. */
-static strip_rows rows_at(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0)
-{
-    const uint8_t *at = g->a + (m - g->row0) * g->stride + k0 / g->block * g->block_bytes * EU_LANES;
-    strip_rows w;
-    for (int r = 0; r < STRIP / EU_LANES; r++)
-        group_put(w.at, r, rows > r * EU_LANES ? at + r * EU_LANES * g->stride : at);
-    return w;
-}
 
 static void load_sums(const cpu_gemm *g, int64_t c0, int cols, int64_t m, int64_t rows, vf sum[TILE][VECTORS])
 {

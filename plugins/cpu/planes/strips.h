@@ -115,6 +115,16 @@ CPU_INLINE void line_store(uint8_t *p, vu line)
     memcpy(p, &line, sizeof line);
 }
 
+/* Where a strip of rows begins at element k0.  Where only eight are left the second eight are the first again. */
+CPU_INLINE strip_rows rows_at(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0)
+{
+    const uint8_t *at = g->a + (m - g->row0) * g->stride + k0 / g->block * g->block_bytes * EU_LANES;
+    strip_rows w;
+    for (int r = 0; r < STRIP / EU_LANES; r++)
+        group_put(w.at, r, rows > r * EU_LANES ? at + r * EU_LANES * g->stride : at);
+    return w;
+}
+
 /* A panel of a strip. */
 typedef struct strip_panel {
     uint8_t *lines;

@@ -4,7 +4,7 @@
  * meet two of 16 columns each, four products of 16 cycles for four tiles loaded.  In exact an element is a sum of three
  * numbers of bf16, each of which has the next eight bits of what those before leave: all 24 of a float, but for what lies
  * below the least normal number, which tiles take for zero.  Products are exact; those of the smallest parts are added
- * first: six products for five tiles loaded, 16 columns at a time.
+ * first: twelve products for eight tiles loaded.
  *
  * Sums of a chunk of k are formed in tiles and added to results in f32, chunk after chunk, elements that are no whole
  * tile in a chunk of their own: the same order for any number of columns.
@@ -13,15 +13,16 @@
 
 #include "libengine/util/util.h"
 
+#include "../ops/panels.h"
 #include "../units/units.h"
 #include "tiles.h"
 #include "variant.h"
 
 #define WORDS 16      /* of k, two elements each: lines of a tile                          */
-#define CHUNK 128     /* words: a strip's lines and 32 columns of them stay in the nearest cache */
+#define CHUNK (TILES_CHUNK / 2) /* words: a strip's lines and 32 columns of them stay in the nearest cache */
 #define LINE (4 * EU_STRIP)
+#define SOME_K (16 * CHUNK) /* elements */
 #define COLUMNS (2 * TILE_ROWS)
-#define AHEAD 8192    /* bytes: what is asked for so much earlier, by the first columns alone */
 #define APART 64      /* bytes between columns, which would else lie in one set of a cache   */
 
 /* -- columns ------------------------------------------------------------------------------------- */
@@ -81,23 +82,23 @@ void cpu_tiles_bf16_pack(const cpu_gemm *g, int64_t c0, int64_t c1, int parts, u
 
 /* -- tiles ----------------------------------------------------------------------------------------- */
 
-/* A chunk of a strip's rows, 16 or 32, times up to 32 columns, or in exact 16. */
+/* A chunk of a strip's rows times up to 32 columns. */
 typedef struct bf16_tile {
     const uint8_t *w, *x; /* the strip's lines; the first column            */
     int64_t stride;       /* bytes from column to column                    */
     int64_t words;        /* of the chunk: a multiple of WORDS, or fewer     */
-    bool asks;            /* for what comes behind the chunk's lines         */
+    const uint8_t *ask;   /* what comes after the chunk's lines: is asked for meanwhile */
+    int64_t asks;         /* bytes of it for each step, or 0                  */
 } bf16_tile;
 
 /* Of the thread: 0, or how large tiles are. */
 static _Thread_local int shaped;
 
-/* Tiles 0 and 1 are sums of the first 16 columns, 6 and 7 lines.  One part: 2 and 3 are sums of further columns, 4 and 5 both
- * tiles' columns; three: 2 to 4 are the columns' parts. */
-static void shape_tiles(int64_t cols, int64_t words, int parts)
+/* Tiles 0 and 1 are sums of the first 16 columns, 2 and 3 of further ones, 4 and 5 both tiles' columns, 6 and 7 lines. */
+static void shape_tiles(int64_t cols, int64_t words)
 {
     const int first = cols < TILE_ROWS ? (int)cols : TILE_ROWS, second = (int)cols - first;
-    const int tile_words = words < WORDS ? (int)words : WORDS, shape = ((int)cols * 64 + tile_words) * 4 + parts;
+    const int tile_words = words < WORDS ? (int)words : WORDS, shape = (int)cols * 64 + tile_words;
     if (shaped == shape)
         return;
     shaped = shape;
@@ -108,138 +109,200 @@ static void shape_tiles(int64_t cols, int64_t words, int parts)
         if (second)
             tile_shape(&s, 2 + i, second, TILE_LINE);
     }
-    for (int i = 2; parts == TILES_EXACT && i < 4; i++)
-        tile_shape(&s, i, first, 4 * tile_words);
     tile_shape(&s, 4, first, 4 * tile_words);
     if (second)
         tile_shape(&s, 5, second, 4 * tile_words);
     tiles_configure(&s);
 }
 
-CPU_INLINE void ask(const uint8_t *p)
+CPU_INLINE void ask(const bf16_tile *t, int64_t word)
 {
-    for (int64_t i = 0; i < WORDS * LINE; i += 64)
+    const uint8_t *p = t->ask + word / WORDS * t->asks;
+    for (int64_t i = 0; i < t->asks; i += 64)
         ask_far(p + i);
 }
 
-/* sums: of vectors and columns. */
-CPU_INLINE void multiply_chunk(const bf16_tile *t, const bool two_vectors, const bool two_tiles,
-                               float sums[2][COLUMNS][TILE_ROWS])
+/* A part's columns times lines.  Each sum waits for its last product, which takes as long as three others. */
+CPU_INLINE void multiply_part(const uint8_t *x, const uint8_t *behind, int64_t stride, const bool two_tiles)
+{
+    TILE_LOAD(4, x, stride);
+    TILE_BF16(0, 4, 6);
+    TILE_BF16(1, 4, 7);
+    if (two_tiles) {
+        TILE_LOAD(5, behind, stride);
+        TILE_BF16(2, 5, 6);
+        TILE_BF16(3, 5, 7);
+    }
+}
+
+/* Lines times columns, added to tiles of sums.  The least parts come first. */
+CPU_INLINE void multiply_chunk(const bf16_tile *t, const int parts, const bool two_tiles)
 {
     const uint8_t *w = t->w, *x = t->x, *behind = t->x + TILE_ROWS * t->stride;
+    for (int64_t i = 0; i < t->words; i += WORDS, w += WORDS * LINE) {
+        TILE_LOAD(6, w, LINE);
+        TILE_LOAD(7, w + TILE_LINE, LINE);
+        CPU_UNROLL
+        for (int p = parts - 1; p >= 0; p--)
+            multiply_part(x + p * TILE_LINE, behind + p * TILE_LINE, t->stride, two_tiles);
+        ask(t, i);
+        x += parts * TILE_LINE;
+        behind += parts * TILE_LINE;
+    }
+}
+
+/* -- a panel ----------------------------------------------------------------------------------------- */
+
+/* Of results: while a panel is met they are one after another, for those of columns are often so far apart that no cache
+ * keeps them. */
+typedef float results[EU_STRIP];
+
+typedef struct bf16_run {
+    const cpu_gemm *g;
+    const uint8_t *x;
+    int parts;
+    tiles_lines *lines;
+    results *near;
+    uint8_t *scratch; /* for lines                            */
+} bf16_run;
+
+/* Columns' results of a panel, as they were before it. */
+static void fetch_results(const bf16_run *w, const cpu_panel *p)
+{
+    for (int64_t c = p->c0; c < p->c1 && p->k0; c++)
+        memcpy(w->near[c - p->c0], w->g->o[c] + p->m, (size_t)p->rows * sizeof(float));
+}
+
+static void put_results(const bf16_run *w, const cpu_panel *p)
+{
+    for (int64_t c = p->c0; c < p->c1; c++)
+        memcpy(w->g->o[c] + p->m, w->near[c - p->c0], (size_t)p->rows * sizeof(float));
+}
+
+CPU_INLINE void zero_tiles(const bool two_tiles)
+{
     TILE_ZERO(0);
-    if (two_vectors)
-        TILE_ZERO(1);
-    if (two_tiles)
+    TILE_ZERO(1);
+    if (two_tiles) {
         TILE_ZERO(2);
-    if (two_vectors && two_tiles)
         TILE_ZERO(3);
-    for (int64_t i = 0; i < t->words; i += WORDS, w += WORDS * LINE, x += TILE_LINE, behind += TILE_LINE) {
-        TILE_LOAD(6, w, LINE);
-        TILE_LOAD(4, x, t->stride);
-        TILE_BF16(0, 4, 6);
-        if (two_vectors) {
-            TILE_LOAD(7, w + TILE_LINE, LINE);
-            TILE_BF16(1, 4, 7);
-        }
-        if (two_tiles) {
-            TILE_LOAD(5, behind, t->stride);
-            TILE_BF16(2, 5, 6);
-        }
-        if (two_vectors && two_tiles)
-            TILE_BF16(3, 5, 7);
-        if (t->asks)
-            ask(w + AHEAD);
     }
-    TILE_STORE(0, sums[0][0], TILE_LINE);
-    if (two_vectors)
-        TILE_STORE(1, sums[1][0], TILE_LINE);
-    if (two_tiles)
-        TILE_STORE(2, sums[0][TILE_ROWS], TILE_LINE);
-    if (two_vectors && two_tiles)
-        TILE_STORE(3, sums[1][TILE_ROWS], TILE_LINE);
 }
 
-/* The same of 16 columns in three parts. */
-CPU_INLINE void multiply_parts(const bf16_tile *t, const bool two_vectors, float sums[2][COLUMNS][TILE_ROWS])
+CPU_INLINE void load_tiles(results *from, const bool two_tiles)
 {
-    const uint8_t *w = t->w, *x = t->x;
-    TILE_ZERO(0);
-    if (two_vectors)
-        TILE_ZERO(1);
-    for (int64_t i = 0; i < t->words; i += WORDS, w += WORDS * LINE, x += TILES_EXACT * TILE_LINE) {
-        TILE_LOAD(6, w, LINE);
-        TILE_LOAD(4, x + 2 * TILE_LINE, t->stride);
-        TILE_BF16(0, 4, 6);
-        if (two_vectors) {
-            TILE_LOAD(7, w + TILE_LINE, LINE);
-            TILE_BF16(1, 4, 7);
-        }
-        TILE_LOAD(3, x + TILE_LINE, t->stride);
-        TILE_BF16(0, 3, 6);
-        if (two_vectors)
-            TILE_BF16(1, 3, 7);
-        TILE_LOAD(2, x, t->stride);
-        TILE_BF16(0, 2, 6);
-        if (two_vectors)
-            TILE_BF16(1, 2, 7);
-        if (t->asks)
-            ask(w + AHEAD);
+    TILE_LOAD(0, from, sizeof *from);
+    TILE_LOAD(1, from[0] + TILE_ROWS, sizeof *from);
+    if (two_tiles) {
+        TILE_LOAD(2, from + TILE_ROWS, sizeof *from);
+        TILE_LOAD(3, from[TILE_ROWS] + TILE_ROWS, sizeof *from);
     }
-    TILE_STORE(0, sums[0][0], TILE_LINE);
-    if (two_vectors)
-        TILE_STORE(1, sums[1][0], TILE_LINE);
 }
 
-static void multiply(const bf16_tile *t, int vectors, int64_t cols, int parts, float sums[2][COLUMNS][TILE_ROWS])
+CPU_INLINE void store_tiles(results *to, const bool two_tiles)
 {
-    if (parts == TILES_EXACT && vectors == 2)
-        multiply_parts(t, true, sums);
-    else if (parts == TILES_EXACT)
-        multiply_parts(t, false, sums);
-    else if (vectors == 2 && cols > TILE_ROWS)
-        multiply_chunk(t, true, true, sums);
-    else if (vectors == 2)
-        multiply_chunk(t, true, false, sums);
-    else if (cols > TILE_ROWS)
-        multiply_chunk(t, false, true, sums);
+    TILE_STORE(0, to, sizeof *to);
+    TILE_STORE(1, to[0] + TILE_ROWS, sizeof *to);
+    if (two_tiles) {
+        TILE_STORE(2, to + TILE_ROWS, sizeof *to);
+        TILE_STORE(3, to[TILE_ROWS] + TILE_ROWS, sizeof *to);
+    }
+}
+
+/* In fast tiles go on with the results that there are; in exact a chunk's sums are added to them, so that there are fewer
+ * additions one after another. */
+CPU_INLINE void add_chunk(const bf16_tile *t, const int parts, const int64_t cols, bool first, results *near)
+{
+    const bool two_tiles = cols > TILE_ROWS, apart = parts > 1 && !first;
+    _Alignas(64) results sums[COLUMNS];
+    if (first || apart)
+        zero_tiles(two_tiles);
     else
-        multiply_chunk(t, false, false, sums);
+        load_tiles(near, two_tiles);
+    if (two_tiles)
+        multiply_chunk(t, parts, true);
+    else
+        multiply_chunk(t, parts, false);
+    store_tiles(apart ? sums : near, two_tiles);
+    for (int64_t i = 0; i < cols && apart; i++)
+        CPU_UNROLL
+        for (int r = 0; r < EU_STRIP; r += TILE_ROWS)
+            _mm512_store_ps(near[i] + r, _mm512_add_ps(_mm512_load_ps(near[i] + r), _mm512_load_ps(sums[i] + r)));
 }
 
-/* A chunk times all columns, added to their results. */
-static void run_chunk(const cpu_gemm *g, const uint8_t *packed, int parts, int64_t m, int vectors, int64_t word,
-                      int64_t words)
+/* A strip's lines from `word` on. */
+static const uint8_t *lines_at(const cpu_gemm *g, int64_t m, int64_t word)
 {
-    const int64_t first = (m - g->row0) % EU_STRIP, most = parts == 1 ? COLUMNS : TILE_ROWS;
-    bf16_tile t = {.w = g->a + (m - g->row0 - first) * g->stride + word * LINE + 4 * first, .words = words,
-                   .stride = (int64_t)cpu_tiles_bf16_column(g->k, parts), .asks = true};
-    _Alignas(64) float sums[2][COLUMNS][TILE_ROWS];
-    for (int64_t c = 0; c < g->n; c += most, t.asks = false) {
-        const int64_t cols = g->n - c < most ? g->n - c : most;
-        shape_tiles(cols, words, parts);
-        t.x = packed + c * t.stride + word / WORDS * parts * TILE_LINE;
-        multiply(&t, vectors, cols, parts, sums);
-        for (int64_t i = 0; i < cols; i++)
-            for (int r = 0; r < vectors; r++) {
-                float *o = g->o[c + i] + m + TILE_ROWS * r;
-                const __m512 sum = _mm512_load_ps(sums[r][i]);
-                _mm512_storeu_ps(o, word ? _mm512_add_ps(_mm512_loadu_ps(o), sum) : sum);
-            }
+    return g->a + (m - g->row0) * g->stride + word * LINE;
+}
+
+const uint8_t *cpu_tiles_bf16_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t word, int64_t words, uint8_t *to)
+{
+    (void)rows;
+    (void)words;
+    (void)to;
+    return lines_at(g, m, word);
+}
+
+/* So many words of a panel's rows from `word` on times its columns, added to their results.  Each tile of columns asks for its
+ * share of the lines that come next (NULL: they are made). */
+static void run_chunk(const bf16_run *w, const cpu_panel *p, int64_t word, int64_t words, const uint8_t *next)
+{
+    const int64_t steps = (words + WORDS - 1) / WORDS, tiles = (p->c1 - p->c0 + COLUMNS - 1) / COLUMNS;
+    bf16_tile t = {.w = w->lines(w->g, p->m, p->rows, word, words, w->scratch), .words = words,
+                   .stride = (int64_t)cpu_tiles_bf16_column(w->g->k, w->parts),
+                   .ask = next, .asks = next ? CHUNK * LINE / (tiles * steps) + 1 : 0};
+    for (int64_t c = p->c0; c < p->c1; c += COLUMNS, t.ask += steps * t.asks) {
+        const int64_t cols = p->c1 - c < COLUMNS ? p->c1 - c : COLUMNS;
+        shape_tiles(cols, words);
+        t.x = w->x + c * t.stride + word / WORDS * w->parts * TILE_LINE;
+        if (w->parts == 1)
+            add_chunk(&t, 1, cols, word == 0, w->near + (c - p->c0));
+        else
+            add_chunk(&t, TILES_EXACT, cols, word == 0, w->near + (c - p->c0));
     }
 }
 
-void cpu_tiles_bf16(const cpu_gemm *g, const uint8_t *packed, int parts, int64_t m0, int64_t m1)
+static void run_panel(const void *what, const cpu_panel *p)
 {
-    const int64_t whole = g->k / 2 / WORDS * WORDS;
-    int64_t rows;
-    for (int64_t m = m0; m < m1; m += rows) {
-        rows = m1 - m < EU_STRIP || (m - g->row0) % EU_STRIP ? STRIP : EU_STRIP;
-        for (int64_t word = 0; word < whole; word += CHUNK)
-            run_chunk(g, packed, parts, m, (int)(rows / STRIP), word, whole - word < CHUNK ? whole - word : CHUNK);
-        if (whole < g->k / 2)
-            run_chunk(g, packed, parts, m, (int)(rows / STRIP), whole, g->k / 2 - whole);
+    const bf16_run *w = what;
+    const int64_t all = w->g->k / 2, whole = all / WORDS * WORDS;
+    const int64_t begin = p->k0 / 2, end = begin + SOME_K / 2 < all ? begin + SOME_K / 2 : all;
+    fetch_results(w, p);
+    const bool lie = w->lines == cpu_tiles_bf16_lines;
+    const uint8_t *behind = lie ? lines_at(w->g, p->next_m, p->next_k0 / 2) : NULL;
+    for (int64_t word = begin; word < end && word < whole; word += CHUNK) {
+        const int64_t until = end < whole ? end : whole;
+        run_chunk(w, p, word, until - word < CHUNK ? until - word : CHUNK,
+                  lie && word + CHUNK < end ? lines_at(w->g, p->m, word + CHUNK) : behind);
     }
+    if (end > whole)
+        run_chunk(w, p, whole, end - whole, behind);
+    put_results(w, p);
+}
+
+/* Results of as many columns as come at once, and lines. */
+static size_t results_bytes(int parts)
+{
+    return NEAR_BYTES / ((size_t)parts * SOME_K * 2) * sizeof(results);
+}
+
+size_t cpu_tiles_bf16_scratch(int parts)
+{
+    return results_bytes(parts) + TILES_LINES_BYTES;
+}
+
+void cpu_tiles_bf16_rows(const cpu_gemm *g, int parts, tiles_lines *lines, int64_t m0, int64_t m1, uint8_t *scratch)
+{
+    bf16_run w = {.g = g, .x = g->packed, .parts = parts, .lines = lines, .near = (results *)scratch,
+                  .scratch = scratch + results_bytes(parts)};
+    if (m0 >= m1 || g->n == 0)
+        return;
+    if (!w.x) {
+        cpu_tiles_bf16_pack(g, 0, g->n, parts, scratch + cpu_tiles_bf16_scratch(parts));
+        w.x = scratch + cpu_tiles_bf16_scratch(parts);
+    }
+    cpu_each_near(g, m0, m1, EU_STRIP, SOME_K, SOME_K * 2 * parts, COLUMNS, NEAR_BYTES, run_panel, &w);
     shaped = 0;
     tiles_release();
 }

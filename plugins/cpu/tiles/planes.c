@@ -1,20 +1,22 @@
 /*
  * Weights in lanes times columns in planes by tiles (tiles.h, planes/planes.h).  A group's lines are a tile of 8 rows as
  * they lie, with four elements of 16 rows of weights each, and a plane's digits of 16 columns one whose rows are as far
- * apart as the columns.  Their product is the group's sums; with these and scales it goes on as in planes/.  Few columns
- * are left to dot products.
+ * apart as the columns.  Their product is the group's sums; with these and scales it goes on as in planes/, to the same
+ * bits.  Left to dot products is what these do faster: few columns, types with two scales in a group, for each of which a
+ * product of tiles takes as long, and precision fast (rounded.c has many columns of that).
  *
- * By count, exact, 16 rows, 16 columns and 32 elements: three products of 16 cycles, three tiles stored, 7 operations
- * on vectors for each column on two ports: 56 cycles, bound by what puts sums together.
+ * By count, 16 rows, 16 columns and 32 elements: three products of 16 cycles, three tiles stored, 16 cycles each, and 7
+ * operations on vectors for each column.  Those are of floats, and while tiles are in use the second of a core's two units
+ * for them is not there: 112 cycles, where 64 would be had of both.  Measured 220, for what is stored must be there before it
+ * is used, and tiles that are loaded and stored take that unit's port, too (docs/performance-cpu.md).
  */
 #include "config.h"
-
-#include <stdlib.h>
 
 #include "../planes/run.h"
 #include "tiles.h"
 #include "variant.h"
 
+extern const cpu_products cpu_tiles_rounded;
 extern const cpu_interleaved PLANES_V(cpu_planes);
 static const cpu_interleaved *const dot = &PLANES_V(cpu_planes);
 
@@ -25,21 +27,21 @@ typedef int32_t tile_sums[EXACT][TILE_ROWS][ROWS];
 
 /* -- tiles --------------------------------------------------------------------------------------- */
 
-/* Of the thread: 0, or columns and parts. */
+/* Of the thread: 0, or columns. */
 static _Thread_local int shaped;
 
-/* Tiles 0 .. 2 are sums, 3 .. 5 digits, 6 is a group's lines, or half of them. */
-static void shape_tiles(int cols, int parts)
+/* Tiles 0 .. 2 are sums, 3 .. 5 digits, 6 is a group's lines. */
+static void shape_tiles(int cols)
 {
-    if (shaped == cols * 4 + parts)
+    if (shaped == cols)
         return;
-    shaped = cols * 4 + parts;
+    shaped = cols;
     tile_shapes s = {0};
     for (int p = 0; p < EXACT; p++) {
         tile_shape(&s, p, cols, TILE_LINE);
-        tile_shape(&s, EXACT + p, cols, GROUP / parts);
+        tile_shape(&s, EXACT + p, cols, GROUP);
     }
-    tile_shape(&s, 2 * EXACT, LINES_EACH / parts, TILE_LINE);
+    tile_shape(&s, 2 * EXACT, LINES_EACH, TILE_LINE);
     tiles_configure(&s);
 }
 
@@ -49,17 +51,14 @@ static void give_tiles_back(void)
     tiles_release();
 }
 
-/* Lines of a part times digits of all columns, `stride` bytes apart. */
-CPU_INLINE void multiply_tiles(const uint8_t *lines, const uint8_t *digits, int64_t stride, const int planes,
-                               tile_sums sums)
+/* A group's lines times digits of all columns, `stride` bytes apart. */
+CPU_INLINE void multiply_tiles(const uint8_t *lines, const uint8_t *digits, int64_t stride, tile_sums sums)
 {
     TILE_LOAD(6, lines, LINE);
     TILE_ZERO(0);
     TILE_LOAD(3, digits, stride);
     TILE_BYTES(0, 3, 6);
     TILE_STORE(0, sums[0], sizeof sums[0][0]);
-    if (planes == 1)
-        return;
     TILE_ZERO(1);
     TILE_LOAD(4, digits + GROUP, stride);
     TILE_BYTES(1, 4, 6);
@@ -98,89 +97,81 @@ typedef struct tile_meeting {
     int vector, cols;
 } tile_meeting;
 
-/* A group that is met: where it is in a packed column, in lines and in factors. */
-CPU_INLINE const uint8_t *group_of(const tile_meeting *t, int64_t group, int c, const planes_form form, const int planes)
+/* A group that is met: where it is in a packed column and in factors. */
+CPU_INLINE const uint8_t *group_of(const tile_meeting *t, int64_t group, int c, const planes_form form)
 {
-    return t->x->packed[0] + c * t->stride + group * planes_group_bytes(form, planes);
+    return t->x->packed[0] + c * t->stride + group * planes_group_bytes(form, EXACT);
 }
 
-CPU_INLINE const float *factor_of(const tile_meeting *t, const float *factors, int64_t group, const int p,
-                                  const planes_form form)
+CPU_INLINE vf factors_of(const tile_meeting *t, const float *factors, int64_t group)
 {
-    return factors + (group * form.parts + p) * STRIP + t->vector * ROWS;
+    return v_load(factors + group * STRIP + t->vector * ROWS);
 }
 
 /* Elements of columns that are set apart, with the numbers as they were. */
-static __attribute__((noinline)) void add_those_apart(const tile_meeting *t, int64_t group, int p, const planes_form form,
-                                                      int bias, vf sum[TILE])
+static __attribute__((noinline)) void add_those_apart(const tile_meeting *t, int64_t group, const planes_form form, int bias,
+                                                      vf sum[TILE])
 {
-    const int each = GROUP / form.parts;
-    const vf d = v_load(factor_of(t, t->w->d, group, p, form));
-    const vf m = form.minima ? v_load(factor_of(t, t->w->m, group, p, form)) : d * -(float)bias;
+    const vf d = factors_of(t, t->w->d, group), m = form.minima ? factors_of(t, t->w->m, group) : d * -(float)bias;
     uint8_t lines[GROUP * STRIP];
     memcpy(lines, t->w->lines + group * GROUP * STRIP, sizeof lines);
     add_to_bytes(lines, sizeof lines, bias);
     for (int c = 0; c < t->cols; c++) {
         uint32_t apart;
-        memcpy(&apart, group_of(t, group, c, form, EXACT) + parts_of(form, EXACT).apart, 4);
+        memcpy(&apart, group_of(t, group, c, form) + parts_of(form, EXACT).apart, 4);
         if (apart)
-            sum[c] = meet_apart(apart, p * each, (p + 1) * each, lines + 4 * ROWS * t->vector, d, m, t->x->g,
-                                t->x->first + c, t->x->k + group * GROUP, sum[c]);
+            sum[c] = meet_apart(apart, 0, GROUP, lines + 4 * ROWS * t->vector, d, m, t->x->g, t->x->first + c,
+                                t->x->k + group * GROUP, sum[c]);
     }
 }
 
-/* A column's sums of a group's part, with scales and minima.  `apart` gathers what is set apart. */
-CPU_INLINE vf add_column(const tile_meeting *t, int64_t group, const int p, const int c, tile_sums sums,
-                         const planes_form form, int bias, const int planes, uint32_t *apart, vf sum)
+/* A column's sums of a group, with scales and minima.  `apart` gathers what is set apart. */
+CPU_INLINE vf add_column(const tile_meeting *t, int64_t group, const int c, tile_sums sums, const planes_form form, int bias,
+                         uint32_t *apart, vf sum)
 {
-    const uint8_t *packed = group_of(t, group, c, form, planes);
-    const vf d = v_load(factor_of(t, t->w->d, group, p, form));
-    const vf m = form.minima ? v_load(factor_of(t, t->w->m, group, p, form)) : d;
+    const uint8_t *packed = group_of(t, group, c, form);
+    const vf d = factors_of(t, t->w->d, group), m = form.minima ? factors_of(t, t->w->m, group) : d;
+    uint32_t bits;
     vi s[EXACT];
     CPU_UNROLL
-    for (int i = 0; i < planes; i++)
+    for (int i = 0; i < EXACT; i++)
         s[i] = v_loadi(sums[i][c]);
-    if (planes > 1) {
-        uint32_t bits;
-        memcpy(&bits, packed + parts_of(form, planes).apart, 4);
-        *apart |= bits;
-    }
-    return add_sum(s, packed, p, d, m, form, bias, planes, sum);
+    memcpy(&bits, packed + parts_of(form, EXACT).apart, 4);
+    *apart |= bits;
+    return add_sum(s, packed, 0, d, m, form, bias, EXACT, sum);
 }
 
-/* Groups of a strip's vector, added to its sums.  The next part is multiplied while this one's sums are put together. */
-CPU_INLINE void meet_groups(const tile_meeting *t, int64_t groups, const planes_form form, int bias, const int planes,
-                            const bool whole, vf sum[TILE][VECTORS])
+/* Groups of a strip's vector, added to its sums.  The next is multiplied while this one's sums are put together. */
+CPU_INLINE void meet_groups(const tile_meeting *t, int64_t groups, const planes_form form, int bias, const bool whole,
+                            vf sum[TILE][VECTORS])
 {
     _Alignas(64) tile_sums sums[2];
-    const int64_t units = groups * form.parts, each = planes_group_bytes(form, planes);
+    const int64_t each = planes_group_bytes(form, EXACT);
     vf own[TILE];
     CPU_UNROLL
     for (int c = 0; c < TILE; c++)
         own[c] = sum[c][t->vector];
-    for (int64_t u = 0; u <= units; u++) {
-        const int64_t next = t->first + u / form.parts, group = t->first + (u - 1) / form.parts;
-        if (u < units)
-            multiply_tiles(t->w->lines + (t->first * form.parts + u) * (GROUP / form.parts) * STRIP + 4 * ROWS * t->vector,
-                           t->x->packed[0] + next * each + u % form.parts * (GROUP / form.parts), t->stride, planes,
-                           sums[u % 2]);
-        if (u == 0)
+    for (int64_t i = 0; i <= groups; i++) {
+        const int64_t next = t->first + i, group = next - 1;
+        if (i < groups)
+            multiply_tiles(t->w->lines + next * GROUP * STRIP + 4 * ROWS * t->vector, t->x->packed[0] + next * each, t->stride,
+                           sums[i % 2]);
+        if (i == 0)
             continue;
-        const int p = (int)((u - 1) % form.parts);
         uint32_t apart = 0;
         if (whole)
             CPU_UNROLL
             for (int c = 0; c < TILE; c++)
-                own[c] = add_column(t, group, p, c, sums[(u - 1) % 2], form, bias, planes, &apart, own[c]);
+                own[c] = add_column(t, group, c, sums[(i - 1) % 2], form, bias, &apart, own[c]);
         else
             for (int c = 0; c < t->cols; c++)
-                own[c] = add_column(t, group, p, c, sums[(u - 1) % 2], form, bias, planes, &apart, own[c]);
+                own[c] = add_column(t, group, c, sums[(i - 1) % 2], form, bias, &apart, own[c]);
         if (__builtin_expect(apart != 0, 0)) {
             vf kept[TILE]; /* a function's argument is in memory, and these are not else */
             CPU_UNROLL
             for (int c = 0; c < TILE; c++)
                 kept[c] = own[c];
-            add_those_apart(t, group, p, form, bias, kept);
+            add_those_apart(t, group, form, bias, kept);
             CPU_UNROLL
             for (int c = 0; c < TILE; c++)
                 own[c] = kept[c];
@@ -191,20 +182,20 @@ CPU_INLINE void meet_groups(const tile_meeting *t, int64_t groups, const planes_
         sum[c][t->vector] = own[c];
 }
 
-CPU_INLINE void meet_tiles(const strip_panel *w, int64_t groups, const planes_form form, int bias, const int planes,
-                           int cols, const tile_columns *x, const strip_ask *ask, vf sum[TILE][VECTORS])
+CPU_INLINE void meet_tiles(const strip_panel *w, int64_t groups, const planes_form form, int bias, int cols,
+                           const tile_columns *x, const strip_ask *ask, vf sum[TILE][VECTORS])
 {
     tile_meeting t = {.w = w, .x = x, .cols = cols, .stride = cols > 1 ? x->packed[1] - x->packed[0] : 0};
-    shape_tiles(cols, form.parts);
+    shape_tiles(cols);
     for (; t.first < groups; t.first += SOME_GROUPS) {
         const int64_t some = groups - t.first < SOME_GROUPS ? groups - t.first : SOME_GROUPS;
         for (int64_t i = 0; i < some; i++)
             ask_next(ask, t.first + i);
         for (t.vector = 0; t.vector < VECTORS; t.vector++)
             if (cols == TILE)
-                meet_groups(&t, some, form, bias, planes, true, sum);
+                meet_groups(&t, some, form, bias, true, sum);
             else
-                meet_groups(&t, some, form, bias, planes, false, sum);
+                meet_groups(&t, some, form, bias, false, sum);
     }
 }
 
@@ -212,19 +203,22 @@ CPU_INLINE void meet_tiles(const strip_panel *w, int64_t groups, const planes_fo
     static void tile_##name(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,     \
                             const strip_ask *ask, vf sum[TILE][VECTORS])                                               \
     {                                                                                                                  \
-        if (planes == 1)                                                                                               \
-            meet_tiles(w, groups, FORM_OF(group, raised, minima), bias, 1, cols, x, ask, sum);                         \
-        else                                                                                                           \
-            meet_tiles(w, groups, FORM_OF(group, raised, minima), bias, EXACT, cols, x, ask, sum);                     \
+        (void)planes;                                                                                                  \
+        meet_tiles(w, groups, FORM_OF(group, raised, minima), bias, cols, x, ask, sum);                                \
     }
 LINES_FORMS(TILES)
 
 /* -- all ---------------------------------------------------------------------------------------------- */
 
+/* Fewer columns are as fast by dot products, or faster. */
+#define MANY 14
+
 static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint8_t *scratch)
 {
-    if (left_to(dot, g, planes, m0, m1, scratch))
+    if (planes == 1 || g->n < MANY || forms[g->type].parts > 1 || m0 >= m1) {
+        (planes == 1 ? &dot->fast : &dot->exact)->rows(g, m0, m1, scratch);
         return;
+    }
     planes_run w = run_of(g, planes, scratch);
     w.elements = PANEL_OF_SOME; /* beside sums and 16 columns' digits */
     w.prepare = lower_lines;
@@ -241,52 +235,6 @@ const cpu_interleaved cpu_tiles_planes = {
     .types = 0 LANES_TYPES(EU_LANES_BIT),
     .tried = 0 GRID_TYPES(EU_LANES_BIT),
     .pays = eu_gathers_pay,
+    .many = &cpu_tiles_rounded,
+    .many_from = TILES_ROUNDED,
 };
-
-/* -- do they pay? ------------------------------------------------------------------------------------- */
-
-#define TRIED_K 512
-#define TRIED_COLUMNS 16
-#define TRIED_BYTES (STRIP * TRIED_K / 32 * 18) /* of q4_0 */
-#define TRIES 5
-#define ROUNDS 8
-
-typedef struct tried {
-    uint8_t weights[TRIED_BYTES];
-    float columns[TRIED_COLUMNS][TRIED_K], results[TRIED_COLUMNS][STRIP];
-    const uint8_t *b[TRIED_COLUMNS];
-    float *o[TRIED_COLUMNS];
-} tried;
-
-/* Nanoseconds of some products of a strip with 16 columns, in exact. */
-static uint64_t duration(bool tiles)
-{
-    const cpu_products *way = tiles ? &cpu_tiles_planes.exact : &dot->exact;
-    const size_t scratch = way->scratch_bytes(ENG_TYPE_Q4_0, TRIED_K, TRIED_COLUMNS);
-    tried *t = calloc(1, sizeof *t);
-    uint8_t *memory = calloc(1, 2 * (scratch + CPU_ALIGN)), *aligned = memory + (-(uintptr_t)memory & (CPU_ALIGN - 1));
-    uint64_t begin = 0, end = tiles; /* without memory dot products are faster */
-    if (t && memory) {
-        cpu_gemm g = {.a = t->weights, .stride = TRIED_BYTES / STRIP, .group = EU_LANES, .block = 32, .block_bytes = 18,
-                      .type = ENG_TYPE_Q4_0, .b_type = ENG_TYPE_F32, .k = TRIED_K, .n = TRIED_COLUMNS, .b = t->b, .o = t->o};
-        for (int c = 0; c < TRIED_COLUMNS; c++) {
-            t->b[c] = (const uint8_t *)t->columns[c];
-            t->o[c] = t->results[c];
-        }
-        way->pack(&g, 0, TRIED_COLUMNS, aligned + scratch);
-        g.packed = aligned + scratch;
-        begin = eu_now();
-        for (int i = 0; i < ROUNDS; i++)
-            way->rows(&g, 0, STRIP, aligned);
-        end = eu_now();
-    }
-    free(memory);
-    free(t);
-    return end - begin;
-}
-
-bool cpu_tiles_pay(void)
-{
-    static atomic_int known;
-    return eu_trial(&known, duration, TRIES, 5);
-}

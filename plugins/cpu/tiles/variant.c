@@ -137,7 +137,6 @@ static double matrix(int64_t rounds, float *sum)
 const cpu_variant cpu_variant_amx = {
     .name = "amx",
     .works = works,
-    .pays = cpu_tiles_pay,
     CPU_VARIANT_OPS,
     .planes = &cpu_tiles_planes,
     .strips = &cpu_tiles_strips,

@@ -6,28 +6,24 @@
 
 #include "../ops/gemm.h"
 
-/* Weights of bf16 with EU_STRIP rows side by side (bf16.c): columns c0 .. c1 - 1, one after another, each a sum of so many
- * numbers of bf16, 1 or TILES_EXACT; their bytes, of one and of n; rows m0 .. m1 - 1 times all of them. */
-#define TILES_EXACT 3
+#define TILES_EXACT 3   /* numbers of bf16, whose sum an element of a column is in exact */
+#define TILES_CHUNK 256 /* elements of a strip of EU_STRIP rows that are met by all columns before the next */
+
+/*
+ * Products by tiles of bf16 (bf16.c): columns c0 .. c1 - 1, one after another, each a sum of so many numbers of bf16, 1 or
+ * TILES_EXACT; their bytes, of one and of n; rows m0 .. m1 - 1 times all of them, packed or, in scratch behind what rows need,
+ * not.  Rows are given as lines, two elements of each of EU_STRIP rows, so many from `word` on, at most half a chunk of them:
+ * `lines` says where they lie, or makes them at `to`, where there are TILES_LINES_BYTES.
+ */
+#define TILES_LINES_BYTES (32 * 1024)
+typedef const uint8_t *tiles_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t word, int64_t words, uint8_t *to);
 void cpu_tiles_bf16_pack(const cpu_gemm *g, int64_t c0, int64_t c1, int parts, uint8_t *packed);
 size_t cpu_tiles_bf16_column(int64_t k, int parts);
 size_t cpu_tiles_bf16_packed(int64_t k, int64_t n, int parts);
-void cpu_tiles_bf16(const cpu_gemm *g, const uint8_t *packed, int parts, int64_t m0, int64_t m1);
+size_t cpu_tiles_bf16_scratch(int parts);
+void cpu_tiles_bf16_rows(const cpu_gemm *g, int parts, tiles_lines *lines, int64_t m0, int64_t m1, uint8_t *scratch);
+tiles_lines cpu_tiles_bf16_lines; /* of weights of bf16 with EU_STRIP rows side by side, which are such lines */
 
-/* Are products of weights in lanes faster by tiles than by dot products?  Tried once (planes.c). */
-bool cpu_tiles_pay(void);
-
-/* Rows m0 .. m1 - 1, with columns packed at first if they are not. */
-CPU_INLINE void cpu_tiles_bf16_rows(const cpu_gemm *g, int parts, int64_t m0, int64_t m1, uint8_t *scratch)
-{
-    const uint8_t *packed = g->packed;
-    if (m0 >= m1 || g->n == 0)
-        return;
-    if (!packed) {
-        cpu_tiles_bf16_pack(g, 0, g->n, parts, scratch);
-        packed = scratch;
-    }
-    cpu_tiles_bf16(g, packed, parts, m0, m1);
-}
+#define TILES_ROUNDED 40 /* columns of weights in lanes from which on they are rounded to bf16 in fast (rounded.c) */
 
 #endif

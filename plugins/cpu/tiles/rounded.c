@@ -1,0 +1,107 @@
+/*
+ * Weights of blocks in lanes (planes/lanes.h), rounded to bf16, times columns that are, too, by tiles: precision fast with many
+ * columns.  A chunk's numbers are made to floats, with scales and minima, once for all columns; what is left is a product of
+ * tiles without anything between, where sums of bytes must be taken out of tiles every 32 elements (planes.c): half the time
+ * of that, and less is lost: bf16 keeps eight bits of each number, bytes seven of the largest of 32.
+ *
+ * By count a line of 64 weights is 12 operations of floats and 8 others; with 40 columns that takes as long as is saved.
+ */
+#include "config.h"
+
+#include "../cpu.h"
+#include "../planes/types.h"
+#include "tiles.h"
+#include "variant.h"
+
+/* Bytes of a chunk's lines, behind those of bf16, and its factors. */
+#define BYTES_AT (TILES_CHUNK * EU_STRIP * 2)
+#define SCALES_AT (BYTES_AT + TILES_CHUNK * EU_STRIP)
+#define MINIMA_AT (SCALES_AT + TILES_CHUNK / 16 * EU_STRIP * (int)sizeof(float))
+_Static_assert(MINIMA_AT + TILES_CHUNK / 16 * EU_STRIP * (int)sizeof(float) <= TILES_LINES_BYTES, "a chunk fits");
+
+static const struct {
+    const planes_type *type;
+    planes_form form;
+} types[CPU_TYPES] = {
+#define TYPE_OF(NAME, name, elements, bytes, group, bias, minima, same)                                                \
+    [ENG_TYPE_##NAME] = {&PLANES_V(cpu_planes_##name), {GROUP / group, bias, minima}},
+    LANES_TYPES(TYPE_OF)
+#undef TYPE_OF
+};
+
+/* Byte i of each lane as a weight. */
+CPU_INLINE __m512 weight(__m512i bytes, const int i, vf d, vf m)
+{
+    const __m512i number = i == 3 ? _mm512_srli_epi32(bytes, 24)
+                                  : _mm512_and_si512(_mm512_srli_epi32(bytes, (unsigned)(8 * i)), _mm512_set1_epi32(255));
+    return (__m512)v_fma(v_cvt((vi)number), d, m);
+}
+
+/* Two elements of 16 rows, side by side. */
+CPU_INLINE __m512i pair(__m512 first, __m512 second)
+{
+    const __m512i across = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5,
+                                            20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    return _mm512_permutexvar_epi16(across, (__m512i)_mm512_cvtne2ps_pbh(second, first));
+}
+
+/* A line of bytes of 16 rows becomes two of bf16. */
+CPU_INLINE void round_line(const uint8_t *line, vf d, vf m, uint8_t *to)
+{
+    const __m512i bytes = _mm512_load_si512(line);
+    _mm512_store_si512(to, pair(weight(bytes, 0, d, m), weight(bytes, 1, d, m)));
+    _mm512_store_si512(to + LINE, pair(weight(bytes, 2, d, m), weight(bytes, 3, d, m)));
+}
+
+static const uint8_t *rounded_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t word, int64_t words, uint8_t *to)
+{
+    const planes_form form = types[g->type].form;
+    const strip_panel panel = {to + BYTES_AT, (float *)(to + SCALES_AT), (float *)(to + MINIMA_AT)};
+    const int64_t lines = words / 2, each = LINES_EACH / form.parts;
+    types[g->type].type->panel(g, 2 * word, 2 * words, rows_at(g, m, rows, 2 * word), &panel);
+    for (int64_t i = 0; i < lines; i++)
+        for (int v = 0; v < VECTORS; v++) {
+            const int64_t factors = i / each * STRIP + v * ROWS;
+            const vf d = v_load(panel.d + factors);
+            const vf least = form.minima ? v_load(panel.m + factors) : d * -(float)form.bias;
+            round_line(panel.lines + i * LINE + 4 * ROWS * v, d, least, to + 2 * i * LINE + 4 * ROWS * v);
+        }
+    return to;
+}
+
+/* -- all ------------------------------------------------------------------------------------------ */
+
+static size_t column_bytes(uint32_t type, int64_t k)
+{
+    (void)type;
+    return cpu_tiles_bf16_column(k, 1);
+}
+
+static size_t packed_bytes(uint32_t type, int64_t k, int64_t n)
+{
+    (void)type;
+    return cpu_tiles_bf16_packed(k, n, 1);
+}
+
+static size_t scratch_bytes(uint32_t type, int64_t k, int64_t n)
+{
+    return cpu_tiles_bf16_scratch(1) + packed_bytes(type, k, n);
+}
+
+static void pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)
+{
+    cpu_tiles_bf16_pack(g, c0, c1, 1, out);
+}
+
+static void rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
+{
+    cpu_tiles_bf16_rows(g, 1, rounded_lines, m0, m1, scratch);
+}
+
+static int64_t grain(int64_t n)
+{
+    (void)n;
+    return EU_STRIP;
+}
+
+const cpu_products cpu_tiles_rounded = {scratch_bytes, packed_bytes, pack, rows, grain, column_bytes};
