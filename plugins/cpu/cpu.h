@@ -108,7 +108,7 @@ typedef struct cpu_interleaved {
     uint64_t tried;     /* those of them that are only if that pays on this machine */
     bool (*pays)(void); /* NULL: there are none */
     uint64_t rounded;   /* of strips: types for which there is `fast`; others are exact, or for units */
-    const cpu_products *many; /* in fast, from so many columns on; NULL: as fewer */
+    const cpu_products *many; /* in fast, of all other types, from so many columns of an even number of elements on; NULL: as fewer */
     int64_t many_from;
 } cpu_interleaved;
 

@@ -26,15 +26,14 @@ const cpu_products *cpu_products_for(const cpu_task *task, const cpu_tensor *row
 {
     const bool fast = task->node->precision == ENG_PRECISION_FAST;
     const cpu_variant *v = task->variant;
+    const cpu_interleaved *kept = rows->group == EU_LANES ? v->planes : rows->group == EU_STRIP ? v->strips : NULL;
     const bool taken = fast && v->units && rows->ne[0] > 0 && v->units->takes(rows->type, rows->group, n);
-    const cpu_units *units = taken ? v->units : NULL;
-    if (rows->group == EU_LANES && v->planes && fast && v->planes->many && n >= v->planes->many_from)
-        return v->planes->many;
-    if (rows->group == EU_LANES && v->planes)
-        return fast ? &v->planes->fast : &v->planes->exact;
-    if (rows->group == EU_STRIP && v->strips && fast && v->strips->rounded >> rows->type & 1)
-        return &v->strips->fast;
-    if (rows->group == EU_STRIP && v->strips && !units)
-        return &v->strips->exact;
-    return units ? &units->products : &exact;
+    const bool rounded = kept && (kept->rounded >> rows->type & 1);
+    if (fast && kept && kept->many && !rounded && n >= kept->many_from && rows->ne[0] % 2 == 0)
+        return kept->many;
+    if (kept && fast && (rounded || rows->group == EU_LANES))
+        return &kept->fast;
+    if (kept && (rows->group == EU_LANES || !taken))
+        return &kept->exact;
+    return taken ? &v->units->products : &exact;
 }

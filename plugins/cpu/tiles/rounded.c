@@ -1,6 +1,6 @@
 /*
- * Weights of blocks in lanes (planes/lanes.h), rounded to bf16, times columns that are, too, by tiles: precision fast with many
- * columns.  A chunk's numbers are made to floats, with scales and minima, once for all columns; what is left is a product of
+ * Weights rounded to bf16 times columns that are, too, by tiles: precision fast with many columns, of blocks in lanes
+ * (planes/lanes.h), and of f32 and f16 with rows side by side (EU_STRIP).  A chunk's numbers are made to floats, with scales and minima, once for all columns; what is left is a product of
  * tiles without anything between, where sums of bytes must be taken out of tiles every 32 elements (planes.c): half the time
  * of that, and less is lost: bf16 keeps eight bits of each number, bytes seven of the largest of 32.
  *
@@ -69,6 +69,32 @@ static const uint8_t *rounded_lines(const cpu_gemm *g, int64_t m, int64_t rows, 
     return to;
 }
 
+/* -- types without blocks: an element of EU_STRIP rows, then the next ----------------------------------- */
+
+CPU_INLINE __m512 element_of(const uint8_t *at, int64_t index, const bool half)
+{
+    return half ? _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)at + index)) : _mm512_loadu_ps((const float *)at + 16 * index);
+}
+
+CPU_INLINE void round_elements(const uint8_t *at, int64_t words, const bool half, uint8_t *to)
+{
+    for (int64_t w = 0; w < words; w++)
+        for (int v = 0; v < VECTORS; v++)
+            _mm512_store_si512(to + w * LINE + 4 * ROWS * v, pair(element_of(at, 2 * VECTORS * w + v, half),
+                                                                  element_of(at, 2 * VECTORS * w + VECTORS + v, half)));
+}
+
+static const uint8_t *rounded_elements(const cpu_gemm *g, int64_t m, int64_t rows, int64_t word, int64_t words, uint8_t *to)
+{
+    const uint8_t *strip = g->a + (m - g->row0) * g->stride;
+    (void)rows;
+    if (g->type == ENG_TYPE_F16)
+        round_elements(strip + word * 2 * EU_STRIP * 2, words, true, to);
+    else
+        round_elements(strip + word * 2 * EU_STRIP * 4, words, false, to);
+    return to;
+}
+
 /* -- all ------------------------------------------------------------------------------------------ */
 
 static size_t column_bytes(uint32_t type, int64_t k)
@@ -95,7 +121,7 @@ static void pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)
 
 static void rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
 {
-    cpu_tiles_bf16_rows(g, 1, rounded_lines, m0, m1, scratch);
+    cpu_tiles_bf16_rows(g, 1, g->group == EU_STRIP ? rounded_elements : rounded_lines, m0, m1, scratch);
 }
 
 static int64_t grain(int64_t n)

@@ -5,6 +5,7 @@
 #include "variant.h"
 
 extern const cpu_interleaved cpu_strips_avx512;
+extern const cpu_products cpu_tiles_rounded;
 
 static const cpu_products *const others = &cpu_strips_avx512.exact;
 
@@ -51,4 +52,6 @@ const cpu_interleaved cpu_tiles_strips = {
     .fast = {scratch_fast, packed_fast, pack_fast, rows_fast, grain, column_fast},
     .types = BIT(F32) | BIT(F16) | BIT(BF16),
     .rounded = BIT(BF16),
+    .many = &cpu_tiles_rounded,
+    .many_from = TILES_ROUNDED,
 };
