@@ -116,8 +116,11 @@ opencl_kernels = \
 	kernels/states.clh \
 	kernels/stream.clh \
 	kernels/strips.clh \
+	kernels/strips_tiles.clh \
 	kernels/sum_rows.cl \
 	kernels/tile.clh \
+	kernels/tiles.cl \
+	kernels/tiles.clh \
 	kernels/tokens.clh \
 	kernels/top_k.cl \
 	kernels/transpose.clh \

@@ -33,7 +33,7 @@ KERNEL(GROUP_OF(1), mul_mat_pack, PACK_BUFFERS, pack)
         for (uint g = first; g < last; g++)
             for (uint c = 0; c < width; c++)
                 pack_group(b + min(col + c, n - 1) * b_col, g, k,
-                           (__global int *)(o + col * o_col) + (ulong)g * GROUP_WORDS * width + c, width);
+                           (__global int *)(o + col * o_col) + (ulong)g * GROUP_WORDS * width + COLUMN_AT(c), width);
     }
 }
 
@@ -42,6 +42,12 @@ KERNEL(GROUP_OF(1), mul_mat_strips, BUFFERS, rows)
 {
     UNPACK(ROWS_NUMBERS)
     BEGIN;
+#if TILES_UNIT
+    const long first = (long)ITEM(0) * ITEM_ROWS, col = (long)ITEM(1) * each;
+    if (first < m && col < n)
+        strips_times(a, a_row, first, min((long)ITEM_ROWS, m - first), b + col * b_col, b_col, min((long)each, n - col),
+                     o + first * 4 + col * o_col, o_col, k);
+#else
     lanes sums[MOST_COLS * VECTORS];
     const long col = (long)ITEM(1) * each, end = min((long)(ITEM(0) + 1) * ITEM_ROWS, m);
     for (long row = (long)ITEM(0) * ITEM_ROWS; row < end && col < n; row += STRIP) {
@@ -50,6 +56,7 @@ KERNEL(GROUP_OF(1), mul_mat_strips, BUFFERS, rows)
         for (uint c = 0; c < cols; c++)
             put_sums(sums, c, rows, o + row * 4 + (col + c) * o_col);
     }
+#endif
 }
 
 #else

@@ -6,6 +6,7 @@
 #ifndef LIBENGINE_UTIL_H
 #define LIBENGINE_UTIL_H
 
+#include "amx.h"
 #include "arena.h"
 #include "array.h"
 #include "clock.h"

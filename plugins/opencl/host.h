@@ -47,9 +47,10 @@ int cl_matrix_find(cl_device *device);
 int cl_shuffle_find(cl_device *device);
 /* CL_CAP_DOT4 or CL_CAP_DOT4_IN_C, by option `dot4`. */
 int cl_dot4_find(cl_device *device);
-/* What options `dot2` and `bf16` say of these. */
+/* What options `dot2`, `bf16` and `tiles` say of these. */
 int cl_dot2_options(cl_device *device);
 int cl_bf16_options(cl_device *device);
+int cl_tiles_options(cl_device *device);
 /* share.c: option compile; which of n programs or launches comes i-th. */
 int cl_share_options(cl_device *device);
 uint32_t cl_share_nth(const cl_device *device, uint32_t i, uint32_t n);

@@ -13,7 +13,7 @@ plugins_opencl_opencl_la_SOURCES = \
 	%D%/host.h %D%/opencl.h %D%/plugin.c \
 	%D%/device/bf16.c %D%/device/cache.c %D%/device/caps.c %D%/device/compile.c %D%/device/device.c %D%/device/dot2.c %D%/device/dot4.c %D%/device/error.c %D%/device/keeper.c \
 	%D%/device/loops.c %D%/device/matrix.c %D%/device/needed.c %D%/device/program.c %D%/device/shuffle.c %D%/device/search.c %D%/device/share.c \
-	%D%/device/source.c %D%/device/svm.c %D%/device/trial.c %D%/device/wait.c \
+	%D%/device/source.c %D%/device/svm.c %D%/device/tiles.c %D%/device/trial.c %D%/device/wait.c \
 	%D%/memory/arena.c %D%/memory/budget.c %D%/memory/memory.c %D%/memory/split.c \
 	%D%/memory/store.c %D%/memory/transfer.c \
 	%D%/lower/epilogue.c %D%/lower/explain.c %D%/lower/fuse.c %D%/lower/heads.c %D%/lower/plan.c %D%/lower/products.c %D%/lower/readers.c %D%/lower/series.c \

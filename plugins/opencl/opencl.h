@@ -71,7 +71,9 @@ enum {
     CL_CAP_DOT2 = 128,    /* sums of two products of bytes, of processors: tried when weights want them (dot2.c) */
     CL_CAP_SHUFFLE = 256, /* 32 neighbours exchange registers, which no query tells: tried (shuffle.c) */
     CL_CAP_BF16 = 512,    /* products of bf16, of processors: tried when weights want them (bf16.c)   */
-    CL_CAP_BF16_IN_C = 1024 /* the same in C: processors, by option `bf16`, for tests       */
+    CL_CAP_BF16_IN_C = 1024, /* the same in C: processors, by option `bf16`, for tests       */
+    CL_CAP_TILES = 2048,  /* tiles of bf16, of processors (AMX): tried when weights want them (tiles.c)  */
+    CL_CAP_TILES_IN_C = 4096 /* the same in C: processors, by option `tiles`, for tests      */
 };
 
 /* Bytes are counted by what they are held for: ENG_USE_*, and scratch memory. */
@@ -128,7 +130,7 @@ struct eng_device_state {
     pthread_mutex_t trials_lock; /* of what is tried when weights want it: CL_UNIT_NONE .. */
     bool matrix_halves;      /* its unit multiplies f16 right, too               */
     int matrix, shuffle;     /* the kind of its unit (matrix.c), how lanes exchange registers (shuffle.c), or 0 */
-    int dot2, bf16;          /* as dot2.c and bf16.c have it                     */
+    int dot2, bf16, tiles;   /* as dot2.c, bf16.c and tiles.c have it            */
     atomic_bool bare;        /* programs are compiled without the compiler's own header, as long as none was refused */
 };
 typedef struct eng_device_state cl_device;
@@ -139,6 +141,8 @@ enum { CL_SERIES_NO, CL_SERIES_AUTO, CL_SERIES_YES };
 enum { CL_UNIT_NONE, CL_UNIT_NATIVE, CL_UNIT_IN_C, CL_UNIT_UNTRIED };
 /* CL_CAP_BF16, CL_CAP_BF16_IN_C or none.  It is found out the first time. */
 uint32_t cl_bf16_caps(cl_device *device);
+/* The same of CL_CAP_TILES. */
+uint32_t cl_tiles_caps(cl_device *device);
 /* How programs multiply weights in lanes (kernels/registers.clh), and a set of the types that the device keeps so.
  * It is found out the first time. */
 const char *cl_lanes_options(cl_device *device);

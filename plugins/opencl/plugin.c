@@ -52,7 +52,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "family", "auto",
      "family of kernels: vec (one work-item does a tile, for CPUs), simt (groups of work-items, for GPUs), auto"},
     {sizeof(eng_plugin_option), 0, "capabilities", "all",
-     "capabilities to use: all, none, names to keep, or -name to do without (unified divide int-dot mma wmma dot4 dot2 bf16 shuffle)"},
+     "capabilities to use: all, none, names to keep, or -name to do without (unified divide int-dot mma wmma dot4 dot2 bf16 tiles shuffle)"},
     {sizeof(eng_plugin_option), 0, "max_alloc", "0",
      "size of single allocations to keep to, in bytes (suffixes K, M, G); 0: what the device allows"},
     {sizeof(eng_plugin_option), 0, "memory", "0",
@@ -82,6 +82,9 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "bf16", "auto",
      "columns are rounded to bf16 for weights of bf16 in precision fast, on processors: auto (AVX-512 BF16, where it is faster "
      "than floats, tried when such weights come), no, in-c (the instruction in C, for tests)"},
+    {sizeof(eng_plugin_option), 0, "tiles", "auto",
+     "a processor's matrix unit (AMX) for many columns: of bf16 weights, and in precision fast of all, rounded to bf16: auto (the process "
+     "asks Linux for it when a device is opened; tried when such weights come), no, in-c (its work in C, for tests)"},
     {sizeof(eng_plugin_option), 0, "profile", "no",
      "time every launch by its event, for the plan's explanation (queues then wait for their work): yes or no"},
     {sizeof(eng_plugin_option), 0, "cache", "yes", "keep compiled kernels on disk: yes or no"},

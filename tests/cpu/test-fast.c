@@ -149,6 +149,8 @@ int main(void)
         {"opencl.dot2", "in-c", INT64_MAX, 1, of_bytes, sizeof of_bytes / sizeof *of_bytes},
         {"opencl.bf16", "auto", INT64_MAX, INT64_MAX, types, 1},
         {"opencl.bf16", "in-c", 9, 9, types, 1}, /* of `types` bf16 */
+        {"opencl.tiles", "auto", INT64_MAX, INT64_MAX, types, 1},
+        {"opencl.tiles", "in-c", 17, 17, types, 1},
     };
     for (const struct unit *u = units; context && u < units + sizeof units / sizeof *units; u++) {
         device d;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The products that matrix units do (kernels/matrix_tile.clh, matrix_exact.clh, matrix_rows.clh, matrix_lanes.clh, attention_matrix.clh), or dot
 # products of bytes (kernels/units_bytes.clh), sums over lanes that exchange registers (kernels/across.clh), and products of bf16
-# on processors (kernels/bf16.clh), with the instruction in C: they run without a card, and are those that a card runs but for
+# on processors (kernels/bf16.clh, tiles.clh), with the instruction in C: they run without a card, and are those that a card runs but for
 # this.  Skipped where there is no OpenCL device.  Some types; with the argument `all`, each of them, and the products of
 # precision exact by tiles.
 build=${top_builddir:-.} n=0 failed=0
@@ -83,6 +83,10 @@ else
     right mul_mat "a=q4_K *n=33*fast" dot4=in-c
     right mul_mat_id "a=q4_K *fast" dot4=in-c
     right mul_mat "a=bf16 *n=40*fast" bf16=in-c vec
+    right mul_mat "a=bf16 *n=40" tiles=in-c vec # rounded, and exact
+    right mul_mat "a=q4_0 *n=512*fast" tiles=in-c vec # as in the file
+    right mul_mat "a=q5_0 *n=100*fast" tiles=in-c vec # in lanes
+    right mul_mat "a=f16 *n=100*fast" tiles=in-c vec
     right mul_mat_id "a=bf16 *fast" bf16=in-c vec
 fi
 echo "1..$n"

@@ -142,7 +142,7 @@ done
 result "kernels that are tried have no assembly for a compiler of which nothing is known"
 # What a kernel does is a function that is compiled once, if it neither is the kernel nor asks for its place (launch.clh).
 grep -nE '^__kernel|get_global_id\(' "$src"/kernels/*.cl "$src"/kernels/*.clh |
-    grep -vE 'kernels/(launch|builtins)\.clh:|kernels/(roof|loops|matrix|bf16|dot4|dot2|exchange|series)\.cl:' >> "$tmp/bad"
+    grep -vE 'kernels/(launch|builtins)\.clh:|kernels/(roof|loops|matrix|bf16|tiles|dot4|dot2|exchange|series)\.cl:' >> "$tmp/bad"
 result "kernels begin with KERNEL and ask for their place by ITEM"
 # Functions in which work-items wait are WAITING, or always in place (launch.clh).
 awk '

@@ -66,6 +66,7 @@ START_TEST(wrong_options_are_told)
         {"opencl.dot4", "perhaps", "auto, no, yes or in-c"},
         {"opencl.dot2", "perhaps", "auto, no, yes or in-c"},
         {"opencl.bf16", "perhaps", "auto, no or in-c"},
+        {"opencl.tiles", "perhaps", "auto, no or in-c"},
         {"opencl.series", "perhaps", "auto, yes or no"},
         {"opencl.stream", "perhaps", "auto, yes or no"},
         {"opencl.fuse", "off", "yes or no"},

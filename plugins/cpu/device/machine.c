@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libengine/util/util.h"
+
 #include "../cpu.h"
 
 #if defined(CPU_HAVE_X86) && defined(__GNUC__)
 #include <cpuid.h>
-#ifdef __linux__
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 /* Some compilers' __builtin_cpu_supports does not know it. */
 static bool has_f16c(void)
@@ -45,34 +43,12 @@ static bool runs_avx512vnni(void)
     return runs_avx512() && __builtin_cpu_supports("avx512vnni");
 }
 
-/* Tiles, of bytes and of bf16, and does the system keep their registers (bits 17 and 18 of what it says that it keeps)? */
-static bool has_amx(void)
-{
-    unsigned a, b, c, d, keeps, above;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
-        return false;
-    __asm__ volatile("xgetbv" : "=a"(keeps), "=d"(above) : "c"(0));
-    return (d & 1u << 22) && (d & 1u << 24) && (d & 1u << 25) && (keeps >> 17 & 3) == 3;
-}
-
-/* Linux gives 8 KiB more for each thread only to a process that asks for it, once and for all its threads.  It refuses
- * if a thread has set a stack for signals that is too small to keep them. */
-static bool may_use_amx(void)
-{
-#ifdef __linux__
-    enum { REQUEST = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM */
-    return syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
-#else
-    return false;
-#endif
-}
-
 static bool runs_amx(const char *amx)
 {
     const bool emulated = !strcmp(amx, "emulated");
     if (!runs_avx512vnni() || !__builtin_cpu_supports("avx512bf16") || (!emulated && strcmp(amx, "auto")))
         return false;
-    return has_amx() ? may_use_amx() : emulated;
+    return eu_amx_there() ? eu_amx_may() : emulated;
 }
 #endif
 

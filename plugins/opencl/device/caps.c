@@ -11,6 +11,7 @@ static const struct { uint32_t bit; const char *name, *define; } names[] = {
     {CL_CAP_DOT2, "dot2", NULL},
     {CL_CAP_SHUFFLE, "shuffle", NULL},
     {CL_CAP_BF16, "bf16", NULL},
+    {CL_CAP_TILES, "tiles", NULL},
 };
 enum { N_NAMES = sizeof names / sizeof names[0] };
 

@@ -454,6 +454,8 @@ static int set_up(cl_device *device, cl_found *found, const eng_device_request *
     if (status == ENG_OK)
         status = cl_bf16_options(device);
     if (status == ENG_OK)
+        status = cl_tiles_options(device);
+    if (status == ENG_OK)
         say_capabilities(device, &device->info); /* with what only trying tells */
     return status;
 }

@@ -20,9 +20,9 @@ static void launch_pack(cl_recorder *r, const cl_variant *v, const char *kernel,
 
 cl_packed cl_pack_columns(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b)
 {
-    const int64_t groups = cl_ceil(b->k, 32), tiles = cl_ceil(b->n, CL_PACK_COLS);
+    const int64_t groups = cl_ceil(b->k, 32), tiles = cl_ceil(b->n, cl_pack_cols(v));
     cl_packed p = {.col = groups * v->packed};
-    int64_t bytes = tiles * CL_PACK_COLS * p.col;
+    int64_t bytes = tiles * cl_pack_cols(v) * p.col;
     for (int i = 0; i < 4; i++) {
         p.nb[i] = bytes;
         bytes *= b->ext[i];

@@ -246,17 +246,17 @@ static void launch_planes(cl_recorder *r, const cl_walk *part, const cl_variant 
 /* Strips on a processor (strips.clh): every strip of rows meets as many columns as leaves each compute unit something to
  * do. */
 enum { LEAST_COLS = 96, MOST_COLS = 384 };
-static int64_t columns_of_strip(const cl_device *device, int64_t n, int64_t strips)
+static int64_t columns_of_strip(const cl_device *device, const cl_variant *v, int64_t n, int64_t strips)
 {
     const int64_t most = cl_ceil(n, LEAST_COLS), wanted = cl_ceil(4 * (int64_t)device->compute_units, cl_max(1, strips));
     const int64_t parts = cl_max(cl_ceil(n, MOST_COLS), cl_min(most, wanted));
-    return cl_ceil(cl_ceil(n, parts), CL_PACK_COLS) * CL_PACK_COLS;
+    return cl_ceil(cl_ceil(n, parts), cl_pack_cols(v)) * cl_pack_cols(v);
 }
 
 static void launch_strips(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
 {
     const int64_t n = part->ne[DIM_N], batch = batch_of(part), strips = cl_ceil(part->ne[DIM_M], v->rows);
-    const int64_t each = columns_of_strip(r->device, n, strips * batch);
+    const int64_t each = columns_of_strip(r->device, v, n, strips * batch);
     const cl_packed packed = pack(r, part, v, options);
 
     cl_launch_variant(r, v, v->kernel, options);

@@ -23,6 +23,7 @@ typedef struct cl_variant {
     uint32_t halves : 1;   /* columns, and weights unless they are such, are packed as 16-bit numbers before  */
     uint32_t planes;       /* columns are packed in so many planes for a matrix unit before, and blocks are not; 0: not  */
     uint16_t packed;       /* bytes that 32 elements of a column take, packed by mul_mat_pack before; 0: none is   */
+    uint16_t together;     /* columns that are packed by a work-item; 0: CL_PACK_COLS                       */
     uint32_t layout;       /* EU_LANES: of matrices in lanes alone; 0: of all others                        */
     int64_t tall;          /* rows that a matrix has at least                                               */
     uint64_t types;        /* of the matrix, CL_TYPE_BIT(...) or CL_BLOCKS; 0: all                        */
@@ -109,6 +110,10 @@ typedef struct cl_packed {
 } cl_packed;
 /* Columns and groups of 32 of k that a work-item packs, as kernels/strips.clh and planes_columns.clh have it. */
 enum { CL_PACK_COLS = 12, CL_PACK_GROUPS = 32 };
+static inline int64_t cl_pack_cols(const cl_variant *v)
+{
+    return v->together ? v->together : CL_PACK_COLS;
+}
 /* A launch that packs columns for a variant that wants them so (`packed`). */
 cl_packed cl_pack_columns(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b);
 /* The same as 16-bit numbers, for variants with `halves` and a matrix of that type: b->ext[0] that b->nb[0] is the stride of lie

@@ -18,6 +18,10 @@
     MUL_MAT, SIMT(64 * t), ROWS_KERNELS, .types = CL_TABLES,                                                           \
     .options = " -DTEAMS=" #t " -DDOT_ROWS=4 -DCOLS=" #n, .rows = 4 * t, .columns = (n)
 #define STRIPS(bytes, how) .kernel = "mul_mat_strips", .options = " -DSTRIPS" how, .rows = 32, .packed = (bytes)
+/* The same by a processor's matrix unit: weights rounded to bf16, or such already, columns as so many numbers of bf16. */
+#define UNIT_STRIPS(parts, how)                                                                                        \
+    .kernel = "mul_mat_strips", .options = " -DSTRIPS -DCOLUMN_PARTS=" #parts " -DTILES_UNIT=" #how, .rows = 128,       \
+    .packed = 64 * (parts), .together = 32
 /* Of weights in lanes: of one column or more, so many at a time, in so many planes, a group of which takes so many bytes. */
 #define PLANES(n, of, bytes)                                                                                           \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_planes", .layout = EU_LANES, ROWS_KERNELS, .packed = (bytes),               \
@@ -87,6 +91,12 @@
 enum { MANY_ROWS = 8192, MANY_EXPERT_ROWS = 2048 };
 /* From so many on weights that are packed as bf16 once cost less than making them anew for each 64 columns. */
 enum { MANY_EXPERT_COLUMNS = 193 };
+/* From so many on rounding weights of blocks for a processor's matrix unit costs less than it brings. */
+enum { MANY_ROUNDED = 72 };
+#define UNIT MUL_MAT, VEC, .needs = CL_CAP_TILES
+#define UNIT_IN_C MUL_MAT, VEC, .needs = CL_CAP_TILES_IN_C
+#define TILES_ROUNDED(how) .fast = 1, UNIT_STRIPS(1, how)
+#define TILES_EXACT(how) .types = CL_TYPE_BIT(ENG_TYPE_BF16), COLUMNS(17, ALL), UNIT_STRIPS(3, how)
 #define MMA .needs = CL_CAP_MMA
 #define WMMA .needs = CL_CAP_WMMA
 /* Tiles by a unit of cards, of three widths. */
@@ -100,6 +110,14 @@ enum { MANY_EXPERT_COLUMNS = 193 };
  * tile.clh and, with a matrix unit, matrix_tile.clh and matrix_exact.clh, or, of weights in lanes, matrix_rows.clh and matrix_lanes.clh.
  */
 static const cl_variant variants[] = {
+    {"tiles", UNIT, TILES_ROUNDED(1), .layout = EU_LANES, COLUMNS(MANY_ROUNDED, ALL)},
+    {"tiles-c", UNIT_IN_C, TILES_ROUNDED(2), .layout = EU_LANES, COLUMNS(MANY_ROUNDED, ALL)},
+    {"tiles", UNIT, TILES_ROUNDED(1), .types = CL_BLOCKS, COLUMNS(MANY_ROUNDED, ALL)},
+    {"tiles-c", UNIT_IN_C, TILES_ROUNDED(2), .types = CL_BLOCKS, COLUMNS(MANY_ROUNDED, ALL)},
+    {"tiles", UNIT, TILES_ROUNDED(1), .types = ~(CL_BLOCKS), COLUMNS(17, ALL)},
+    {"tiles-c", UNIT_IN_C, TILES_ROUNDED(2), .types = ~(CL_BLOCKS), COLUMNS(17, ALL)},
+    {"tiles3", UNIT, TILES_EXACT(1)},
+    {"tiles3-c", UNIT_IN_C, TILES_EXACT(2)},
     {"plane", VEC, .fast = 1, ONE_COLUMN, PLANES(1, " -DDIRECT=1", 48)},
     {"plane2", VEC, .needs = CL_CAP_DOT4, .fast = 1, DIRECT(2, 2), PLANES(1, " -DDIRECT=2", 48)},
     {"plane4", VEC, .needs = CL_CAP_DOT4, .fast = 1, DIRECT(3, 4), PLANES(1, " -DDIRECT=4", 48)},
@@ -259,7 +277,7 @@ static const cl_variant variants[] = {
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 
 /* What the device is not known to have until it is tried. */
-enum { LATE = CL_CAP_BF16 | CL_CAP_BF16_IN_C };
+enum { LATE_BF16 = CL_CAP_BF16 | CL_CAP_BF16_IN_C, LATE_TILES = CL_CAP_TILES | CL_CAP_TILES_IN_C, LATE = LATE_BF16 | LATE_TILES };
 
 /* f16 weights are multiplied where they are by tiles of halves. */
 static bool suits_type(const cl_variant *v, const cl_device *device, uint32_t type)
@@ -274,13 +292,19 @@ static bool suits(const cl_variant *v, const cl_device *device, uint32_t op, int
            v->group <= device->max_group && n >= v->least && n <= v->most;
 }
 
+/* Asked last: trying takes some time. */
+static bool has_late(cl_device *device, const cl_variant *v)
+{
+    return (!(v->needs & LATE_BF16) || cl_bf16_caps(device) & v->needs) && (!(v->needs & LATE_TILES) || cl_tiles_caps(device) & v->needs);
+}
+
 const cl_variant *cl_variant_find(cl_device *device, const eng_node *node, const eng_tensor *matrix, int64_t columns)
 {
     columns = cl_max(1, columns); /* of a result that is empty, nothing is launched */
     for (const cl_variant *v = variants; v < variants + N_VARIANTS; v++)
         if (suits(v, device, node->op, columns) && (!v->fast || node->precision != ENG_PRECISION_EXACT) &&
             suits_type(v, device, matrix->type) && (v->layout == EU_LANES) == (matrix->layout == EU_LANES) && cl_ne(matrix, 1) >= v->tall &&
-            (!(v->needs & LATE) || cl_bf16_caps(device) & v->needs))
+            has_late(device, v))
             return v;
     return NULL;
 }
