@@ -159,3 +159,25 @@ __kernel ATTRIBUTES WAVE_OF_KERNEL void matrix_all(fout sum, ulong rounds, float
     sum[get_global_id(0)] = all;
 }
 #endif
+
+#if TILES_UNIT
+#include "tiles.clh"
+
+/* A processor's: products of tiles, of 16384 operations. */
+__kernel ATTRIBUTES void matrix_all(fout sum, ulong rounds, float half_, float one)
+{
+    float line[16 * UNIT_COLS];
+    for (uint i = 0; i < 16 * UNIT_COLS; i++)
+        line[i] = i % 2 ? half_ : one;
+    tiles_begin();
+    TILE_ZERO(0);
+    TILE_LOAD(4, line, UNIT_BYTES);
+    TILE_LOAD(5, line, UNIT_BYTES);
+    for (ulong i = 0; i < rounds; i++)
+        UNROLL for (uint j = 0; j < CHAINS; j++)
+            TILE_BF16(0, 4, 5);
+    TILE_STORE(0, line, UNIT_BYTES);
+    tiles_end();
+    sum[get_global_id(0)] = line[0];
+}
+#endif

@@ -75,7 +75,7 @@ static double operations_of(const cl_device *device, uint32_t what)
     switch (what) {
     case ENG_ROOF_INT8: return device->vec ? 64 : 8;
     case ENG_ROOF_DOT: return device->vec && device->caps & CL_CAP_DOT4 ? 128 : 8;
-    case ENG_ROOF_MATRIX: return 128; /* rounds are of so many (roof.cl) */
+    case ENG_ROOF_MATRIX: return device->vec ? 16384 : 128; /* rounds are of so many (roof.cl) */
     default: return device->vec ? 32 : 8;
     }
 }
@@ -128,6 +128,8 @@ static int try_kernel(cl_device *device, uint32_t what, unsigned chains, double 
     const int n = snprintf(options, sizeof options, "-DCHAINS=%u", chains);
     if (what == ENG_ROOF_DOT)
         snprintf(options + n, sizeof options - (size_t)n, "%s", device->caps & CL_CAP_DOT4 ? " -DDOT4=1" : " -DDOT=1");
+    else if (what == ENG_ROOF_MATRIX && device->vec)
+        snprintf(options + n, sizeof options - (size_t)n, " -DTILES_UNIT=1");
     else if (what == ENG_ROOF_MATRIX)
         snprintf(options + n, sizeof options - (size_t)n, " -DMATRIX=%d", device->matrix);
     int status = cl_program_get(device, "roof", options, NULL, NULL, &program);
@@ -146,10 +148,12 @@ static int try_kernel(cl_device *device, uint32_t what, unsigned chains, double 
 int cl_device_roof(eng_device_state *device, uint32_t what, double *per_second)
 {
     static const unsigned chains[] = {6, 7, 12}; /* what 16 and 32 registers hold; the best of them */
-    const uint32_t units = what == ENG_ROOF_DOT ? CL_CAP_INT_DOT | CL_CAP_DOT4 : what == ENG_ROOF_MATRIX ? CL_CAP_MMA | CL_CAP_WMMA : 0;
+    const uint32_t matrix = CL_CAP_MMA | CL_CAP_WMMA | CL_CAP_TILES;
+    const uint32_t units = what == ENG_ROOF_DOT ? CL_CAP_INT_DOT | CL_CAP_DOT4 : what == ENG_ROOF_MATRIX ? matrix : 0;
+    const uint32_t caps = device->caps | (what == ENG_ROOF_MATRIX ? cl_tiles_caps(device) : 0);
     double best = 0, found = 0;
     int status = ENG_OK;
-    if (units && !(device->caps & units))
+    if (units && !(caps & units))
         return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "it has no %s", device->info.name,
                        what == ENG_ROOF_DOT ? "integer dot product" : "matrix unit that kernels use");
     if (what < ENG_ROOF_READ || what > ENG_ROOF_MATRIX)
