@@ -1,9 +1,9 @@
 # The cpu plugin: used by several threads at once, the bytes that it encodes, the bits of rows in passes of all sizes, products that
-# pack their columns once, values that each thread computes for itself, those in precision fast, frequencies of rope that are no numbers, what a control group leaves it, which cores its parts get, its options.
+# pack their columns once, values that each thread computes for itself, those in precision fast, frequencies of rope that are no numbers, large memory, what a control group leaves it, which cores its parts get, its options.
 if HAVE_CHECK
 if ENABLE_CPU
 cpu_tests = tests/cpu/test-threads tests/cpu/test-encoded tests/cpu/test-group tests/cpu/test-topology tests/cpu/test-pace \
-	tests/cpu/test-options
+	tests/cpu/test-options tests/cpu/test-memory
 check_PROGRAMS += $(cpu_tests)
 TESTS += $(cpu_tests)
 endif
@@ -36,6 +36,9 @@ tests_cpu_test_encoded_LDADD = tests/reference/libreference.la libengine.la $(CH
 tests_cpu_test_group_SOURCES = %D%/test-group.c
 tests_cpu_test_group_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_cpu_test_group_LDADD = libengine.la $(CHECK_LIBS) $(LIBM)
+tests_cpu_test_memory_SOURCES = %D%/test-memory.c plugins/cpu/memory/memory.c
+tests_cpu_test_memory_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_cpu_test_memory_LDADD = $(CHECK_LIBS)
 tests_cpu_test_pace_SOURCES = %D%/test-pace.c plugins/cpu/run/pace.c
 tests_cpu_test_pace_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_cpu_test_pace_LDADD = $(CHECK_LIBS)

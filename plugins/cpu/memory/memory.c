@@ -52,6 +52,8 @@ static bool take(uint64_t bytes)
 /* So many bytes from where a huge page may begin: systems lay out what is no multiple of one as it comes. */
 static void *map_pages(size_t bytes)
 {
+    if (bytes > SIZE_MAX - 2 * HUGE) /* no address space has it, and less would be mapped */
+        return NULL;
     char *p = mmap(NULL, bytes + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return NULL;
