@@ -117,7 +117,7 @@ static const struct topic {
     {"memory", "Types and layouts of weights and caches",
     "  -ctk, --cache-type-k TYPE    of cached K: f32, f16 (if not given), bf16, q8_0, q4_0, q4_1, q5_0, q5_1, iq4_nl\n"
     "  -ctv, --cache-type-v TYPE    of cached V: the same\n"
-    "      --precision P            exact (if not given), or fast: devices may round activations where it gains speed\n"
+    "      --precision P            exact (if not given), or fast: devices may round operands where it gains speed\n"
     "      --layout L               of the weights: auto (if not given); file: as in the file, in its own pages if a\n"
     "                               device shares the host's memory; packed: as the device's kernels like\n"
     "      --no-mmap                copy the weights: the file may change afterwards\n"

@@ -165,7 +165,8 @@ typedef struct eng_placement {
  */
 typedef enum eng_precision {
     ENG_PRECISION_EXACT = 0, /* of f32 sums of unrounded operands, by whatever arithmetic */
-    ENG_PRECISION_FAST = 1,  /* activations may be rounded, to bf16 or to blocks of int8:
+    ENG_PRECISION_FAST = 1,  /* activations may be rounded, to bf16 or to blocks of int8, and where
+                                a matrix unit multiplies them weights, too, to bf16:
                                 the device does so where it gains by it      */
     ENG_PRECISIONS = 2
 } eng_precision;
