@@ -76,7 +76,7 @@ static bool same(const device *d, subject *s, int64_t n)
 
 /* -- experts --------------------------------------------------------------------------------- */
 
-enum { EXPERTS = 4, USED = 2, EXPERT_ROWS = 32, TOKENS = 40 };
+enum { EXPERTS = 4, USED = 2, EXPERT_ROWS = 32, TOKENS = 90 };
 
 static eng_value build_gate_and_up(eng_graph *g, const eng_value *in, const void *what)
 {
@@ -134,14 +134,14 @@ int main(void)
 {
     static const uint32_t types[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_BF16, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, ENG_TYPE_Q5_1,
                                      ENG_TYPE_IQ4_NL, ENG_TYPE_MXFP4, ENG_TYPE_Q2_K, ENG_TYPE_Q4_K, ENG_TYPE_Q6_K, ENG_TYPE_IQ4_XS};
-    static const char *const variants[] = {"avx512vnni", "avx512", "avx2", "scalar"};
+    static const char *const variants[] = {"amx", "avx512vnni", "avx512", "avx2", "scalar"};
     enum { N = sizeof types / sizeof *types };
     device d[3];
     for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
         int n = 0;
         while (n < 3 && open_device(&d[n], variants[v], 3 - n))
             n++;
-        for (int i = 0; n == 3 && i < N; i++)
+        for (int i = 0; n == 3 && !d[0].emulated && i < N; i++) /* that would take minutes */
             check(d, n, types[i], types[(i + 5) % N]);
         for (int i = 0; i < n; i++)
             close_device(&d[i]);
