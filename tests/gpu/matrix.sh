@@ -85,7 +85,7 @@ else
     right mul_mat "a=bf16 *n=40*fast" bf16=in-c vec
     right mul_mat "a=bf16 *n=40" tiles=in-c vec # rounded, and exact
     right mul_mat "a=q4_0 *n=512*fast" tiles=in-c vec # as in the file
-    right mul_mat "a=q5_0 *n=100*fast" tiles=in-c vec # in lanes
+    right mul_mat "a=q4_K *n=512*fast" tiles=in-c vec # in lanes: 48 rows are
     right mul_mat "a=f16 *n=100*fast" tiles=in-c vec
     right mul_mat_id "a=bf16 *fast" bf16=in-c vec
 fi
