@@ -5,7 +5,7 @@
  * side, as they are in the registers of avx512.
  *
  * planes.c: weights in lanes (planes/), whose sums of bytes are exact, so that results are the bits that avx512vnni has.
- * bf16.c: weights of bf16 in precision fast.
+ * bf16.c: weights of bf16.  rounded.c: in precision fast those of all other types, rounded to bf16.
  *
  * A process asks the system for permission before its first tile (device/machine.c).  A thread says how large its tiles
  * are before it uses them, and gives them back at the end of a call, or the system would keep 8 KiB of them at every
