@@ -60,7 +60,8 @@ static int device_open(eng_plugin_state *plugin, const eng_device_request *reque
                        "leave one of them as auto");
     if (!variant)
         return s->fail(s->host, ENG_ERR_UNSUPPORTED,
-                       "cpu.simd = %s" ENG_CAUSE "unknown, or this processor lacks it" ENG_ADVICE
+                       "cpu.simd = %s" ENG_CAUSE "unknown, or this processor lacks it, or (amx) the system does not grant it, since "
+                       "a thread has a stack for signals that is too small" ENG_ADVICE
                        "use auto, scalar, avx2, avx2vnni, avx512, avx512vnni, amx, neon, neondot or neonmm", simd);
     return cpu_device_open(plugin, request, variant, device);
 }
