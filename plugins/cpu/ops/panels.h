@@ -13,22 +13,16 @@ typedef struct cpu_panel {
 } cpu_panel;
 typedef void (*cpu_panel_run)(const void *what, const cpu_panel *p);
 
-/* Do all panels of all columns fit so many bytes? */
-CPU_INLINE bool cpu_panels_fit(const cpu_gemm *g, const int64_t panel, int64_t bytes, int64_t near)
-{
-    return g->n * ((g->k + panel - 1) / panel) * bytes <= near;
-}
-
 /*
- * All columns, row after row; or where they do not fit `near` bytes of the second-level cache, some of a panel for all rows:
- * what lies in the third one is there for all cores, and other programs'.  Strips of `strip` rows, panels of `panel` elements,
- * of which a packed column takes `bytes`; columns are cut at multiples of `tile`, and no more than near / bytes come at once.
+ * All columns, row after row; or where they do not fit the second-level cache, some of a panel for all rows: what lies
+ * in the third one is there for all cores, and other programs'.  Strips of `strip` rows, panels of `panel` elements, of
+ * which a packed column takes `bytes`; columns are cut at multiples of `tile`.
  */
-CPU_INLINE void cpu_each_near(const cpu_gemm *g, int64_t m0, int64_t m1, const int64_t strip, const int64_t panel,
-                              int64_t bytes, const int64_t tile, int64_t near, cpu_panel_run run, const void *what)
+CPU_INLINE void cpu_each_panel(const cpu_gemm *g, int64_t m0, int64_t m1, const int64_t strip, const int64_t panel,
+                               int64_t bytes, const int64_t tile, cpu_panel_run run, const void *what)
 {
-    const bool fit = cpu_panels_fit(g, panel, bytes, near);
-    const int64_t some = fit ? g->n : near / bytes / tile * tile;
+    const bool fit = g->n * ((g->k + panel - 1) / panel) * bytes <= CPU_NEAR_BYTES;
+    const int64_t some = fit ? g->n : CPU_NEAR_BYTES / bytes / tile * tile;
     const int64_t most = fit ? g->k : panel;
     for (int64_t c = 0; c < g->n; c += some)
         for (int64_t first = 0; first < g->k; first += most)
@@ -40,12 +34,6 @@ CPU_INLINE void cpu_each_near(const cpu_gemm *g, int64_t m0, int64_t m1, const i
                                          .next_m = last ? m + strip : m, .next_k0 = last ? first : k0 + panel};
                     run(what, &p);
                 }
-}
-
-CPU_INLINE void cpu_each_panel(const cpu_gemm *g, int64_t m0, int64_t m1, const int64_t strip, const int64_t panel,
-                               int64_t bytes, const int64_t tile, cpu_panel_run run, const void *what)
-{
-    cpu_each_near(g, m0, m1, strip, panel, bytes, tile, CPU_NEAR_BYTES, run, what);
 }
 
 #endif

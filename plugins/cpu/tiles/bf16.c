@@ -13,7 +13,6 @@
 
 #include "libengine/util/util.h"
 
-#include "../ops/panels.h"
 #include "../units/units.h"
 #include "tiles.h"
 #include "variant.h"
@@ -21,7 +20,8 @@
 #define WORDS 16      /* of k, two elements each: lines of a tile                          */
 #define CHUNK (TILES_CHUNK / 2) /* words: a strip's lines and 32 columns of them stay in the nearest cache */
 #define LINE (4 * EU_STRIP)
-#define SOME_K (16 * CHUNK) /* elements */
+#define SOME_STRIPS 8    /* that meet a chunk of columns one after another */
+#define SOME_COLUMNS 256 /* of which a chunk stays in the second-level cache, in exact 384 KiB */
 #define COLUMNS (2 * TILE_ROWS)
 #define APART 64      /* bytes between columns, which would else lie in one set of a cache   */
 
@@ -151,32 +151,27 @@ CPU_INLINE void multiply_chunk(const bf16_tile *t, const int parts, const bool t
     }
 }
 
-/* -- a panel ----------------------------------------------------------------------------------------- */
+/* -- strips ------------------------------------------------------------------------------------------ */
 
-/* Of results: while a panel is met they are one after another, for those of columns are often so far apart that no cache
+/* Of results: until all of k was met they are one after another, for those of columns are often so far apart that no cache
  * keeps them. */
 typedef float results[EU_STRIP];
 
+/* Some strips, rows m .. end - 1, and columns c0 .. c1 - 1. */
 typedef struct bf16_run {
     const cpu_gemm *g;
     const uint8_t *x;
     int parts;
     tiles_lines *lines;
-    results *near;
-    uint8_t *scratch; /* for lines                            */
+    results (*near)[SOME_COLUMNS]; /* of each strip */
+    uint8_t *scratch;              /* for lines     */
+    int64_t m, end, c0, c1;
 } bf16_run;
 
-/* Columns' results of a panel, as they were before it. */
-static void fetch_results(const bf16_run *w, const cpu_panel *p)
+static int64_t rows_of(const bf16_run *w, int64_t strip)
 {
-    for (int64_t c = p->c0; c < p->c1 && p->k0; c++)
-        memcpy(w->near[c - p->c0], w->g->o[c] + p->m, (size_t)p->rows * sizeof(float));
-}
-
-static void put_results(const bf16_run *w, const cpu_panel *p)
-{
-    for (int64_t c = p->c0; c < p->c1; c++)
-        memcpy(w->g->o[c] + p->m, w->near[c - p->c0], (size_t)p->rows * sizeof(float));
+    const int64_t left = w->end - w->m - strip * EU_STRIP;
+    return left < EU_STRIP ? left : EU_STRIP;
 }
 
 CPU_INLINE void zero_tiles(const bool two_tiles)
@@ -244,65 +239,69 @@ const uint8_t *cpu_tiles_bf16_lines(const cpu_gemm *g, int64_t m, int64_t rows, 
     return lines_at(g, m, word);
 }
 
-/* So many words of a panel's rows from `word` on times its columns, added to their results.  Each tile of columns asks for its
+/* So many words of a strip's rows from `word` on times the columns, added to their results.  Each tile of columns asks for its
  * share of the lines that come next (NULL: they are made). */
-static void run_chunk(const bf16_run *w, const cpu_panel *p, int64_t word, int64_t words, const uint8_t *next)
+static void run_chunk(const bf16_run *w, int64_t strip, int64_t word, int64_t words, const uint8_t *next)
 {
-    const int64_t steps = (words + WORDS - 1) / WORDS, tiles = (p->c1 - p->c0 + COLUMNS - 1) / COLUMNS;
-    bf16_tile t = {.w = w->lines(w->g, p->m, p->rows, word, words, w->scratch), .words = words,
+    const int64_t steps = (words + WORDS - 1) / WORDS, tiles = (w->c1 - w->c0 + COLUMNS - 1) / COLUMNS;
+    bf16_tile t = {.w = w->lines(w->g, w->m + strip * EU_STRIP, rows_of(w, strip), word, words, w->scratch), .words = words,
                    .stride = (int64_t)cpu_tiles_bf16_column(w->g->k, w->parts),
                    .ask = next, .asks = next ? CHUNK * LINE / (tiles * steps) + 1 : 0};
-    for (int64_t c = p->c0; c < p->c1; c += COLUMNS, t.ask += steps * t.asks) {
-        const int64_t cols = p->c1 - c < COLUMNS ? p->c1 - c : COLUMNS;
+    for (int64_t c = w->c0; c < w->c1; c += COLUMNS, t.ask += steps * t.asks) {
+        const int64_t cols = w->c1 - c < COLUMNS ? w->c1 - c : COLUMNS;
         shape_tiles(cols, words);
         t.x = w->x + c * t.stride + word / WORDS * w->parts * TILE_LINE;
         if (w->parts == 1)
-            add_chunk(&t, 1, cols, word == 0, w->near + (c - p->c0));
+            add_chunk(&t, 1, cols, word == 0, w->near[strip] + (c - w->c0));
         else
-            add_chunk(&t, TILES_EXACT, cols, word == 0, w->near + (c - p->c0));
+            add_chunk(&t, TILES_EXACT, cols, word == 0, w->near[strip] + (c - w->c0));
     }
 }
 
-static void run_panel(const void *what, const cpu_panel *p)
+/* A chunk of all strips, one after another: columns of it stay in a cache, those of all k would not. */
+static void run_strips(const bf16_run *w)
 {
-    const bf16_run *w = what;
-    const int64_t all = w->g->k / 2, whole = all / WORDS * WORDS;
-    const int64_t begin = p->k0 / 2, end = begin + SOME_K / 2 < all ? begin + SOME_K / 2 : all;
-    fetch_results(w, p);
+    const int64_t all = w->g->k / 2, whole = all / WORDS * WORDS, strips = (w->end - w->m + EU_STRIP - 1) / EU_STRIP;
     const bool lie = w->lines == cpu_tiles_bf16_lines;
-    const uint8_t *behind = lie ? lines_at(w->g, p->next_m, p->next_k0 / 2) : NULL;
-    for (int64_t word = begin; word < end && word < whole; word += CHUNK) {
-        const int64_t until = end < whole ? end : whole;
-        run_chunk(w, p, word, until - word < CHUNK ? until - word : CHUNK,
-                  lie && word + CHUNK < end ? lines_at(w->g, p->m, word + CHUNK) : behind);
+    int64_t words;
+    for (int64_t word = 0; word < all; word += words) {
+        const int64_t until = word < whole ? whole : all; /* elements that are no whole tile are a chunk of their own */
+        words = until - word < CHUNK ? until - word : CHUNK;
+        for (int64_t s = 0; s < strips; s++) {
+            const int64_t then = s + 1 < strips ? s + 1 : 0;
+            run_chunk(w, s, word, words, lie ? lines_at(w->g, w->m + then * EU_STRIP, then ? word : word + words) : NULL);
+        }
     }
-    if (end > whole)
-        run_chunk(w, p, whole, end - whole, behind);
-    put_results(w, p);
+    for (int64_t s = 0; s < strips; s++)
+        for (int64_t c = w->c0; c < w->c1; c++)
+            memcpy(w->g->o[c] + w->m + s * EU_STRIP, w->near[s][c - w->c0], (size_t)rows_of(w, s) * sizeof(float));
 }
 
-/* Results of as many columns as come at once, and lines. */
-static size_t results_bytes(int parts)
-{
-    return NEAR_BYTES / ((size_t)parts * SOME_K * 2) * sizeof(results);
-}
+#define RESULTS_BYTES (SOME_STRIPS * SOME_COLUMNS * (int)sizeof(results))
 
-size_t cpu_tiles_bf16_scratch(int parts)
+size_t cpu_tiles_bf16_scratch(void)
 {
-    return results_bytes(parts) + TILES_LINES_BYTES;
+    return RESULTS_BYTES + TILES_LINES_BYTES;
 }
 
 void cpu_tiles_bf16_rows(const cpu_gemm *g, int parts, tiles_lines *lines, int64_t m0, int64_t m1, uint8_t *scratch)
 {
-    bf16_run w = {.g = g, .x = g->packed, .parts = parts, .lines = lines, .near = (results *)scratch,
-                  .scratch = scratch + results_bytes(parts)};
+    const int64_t each = (g->n > COLUMNS ? SOME_STRIPS : 1) * EU_STRIP; /* few columns are near as they are */
+    bf16_run w = {.g = g, .x = g->packed, .parts = parts, .lines = lines, .near = (results(*)[SOME_COLUMNS])scratch,
+                  .scratch = scratch + RESULTS_BYTES};
     if (m0 >= m1 || g->n == 0)
         return;
     if (!w.x) {
-        cpu_tiles_bf16_pack(g, 0, g->n, parts, scratch + cpu_tiles_bf16_scratch(parts));
-        w.x = scratch + cpu_tiles_bf16_scratch(parts);
+        cpu_tiles_bf16_pack(g, 0, g->n, parts, scratch + cpu_tiles_bf16_scratch());
+        w.x = scratch + cpu_tiles_bf16_scratch();
     }
-    cpu_each_near(g, m0, m1, EU_STRIP, SOME_K, SOME_K * 2 * parts, COLUMNS, NEAR_BYTES, run_panel, &w);
+    for (w.m = m0; w.m < m1; w.m = w.end) {
+        w.end = m1 - w.m < each ? m1 : w.m + each;
+        for (w.c0 = 0; w.c0 < g->n; w.c0 = w.c1) {
+            w.c1 = g->n - w.c0 < SOME_COLUMNS ? g->n : w.c0 + SOME_COLUMNS;
+            run_strips(&w);
+        }
+    }
     shaped = 0;
     tiles_release();
 }

@@ -111,7 +111,7 @@ static size_t packed_bytes(uint32_t type, int64_t k, int64_t n)
 
 static size_t scratch_bytes(uint32_t type, int64_t k, int64_t n)
 {
-    return cpu_tiles_bf16_scratch(1) + packed_bytes(type, k, n);
+    return cpu_tiles_bf16_scratch() + packed_bytes(type, k, n);
 }
 
 static void pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)

@@ -21,7 +21,7 @@ static const cpu_products *const others = &cpu_strips_avx512.exact;
     }                                                                                                                  \
     static size_t scratch_##name(uint32_t type, int64_t k, int64_t n)                                                  \
     {                                                                                                                  \
-        return type == ENG_TYPE_BF16 ? cpu_tiles_bf16_scratch(parts) + packed_##name(type, k, n)                       \
+        return type == ENG_TYPE_BF16 ? cpu_tiles_bf16_scratch() + packed_##name(type, k, n)                       \
                                      : others->scratch_bytes(type, k, n);                                              \
     }                                                                                                                  \
     static void pack_##name(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)                                      \

@@ -20,7 +20,6 @@
 
 #define TILE_ROWS 16
 #define TILE_LINE 64 /* bytes */
-#define NEAR_BYTES (1024 * 1024) /* of a panel's columns: they stay in the second-level cache, which has 2 MB beside tiles */
 
 /* How large tiles are, as ldtilecfg reads it. */
 typedef struct tile_shapes {

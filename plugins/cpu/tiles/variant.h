@@ -20,7 +20,7 @@ typedef const uint8_t *tiles_lines(const cpu_gemm *g, int64_t m, int64_t rows, i
 void cpu_tiles_bf16_pack(const cpu_gemm *g, int64_t c0, int64_t c1, int parts, uint8_t *packed);
 size_t cpu_tiles_bf16_column(int64_t k, int parts);
 size_t cpu_tiles_bf16_packed(int64_t k, int64_t n, int parts);
-size_t cpu_tiles_bf16_scratch(int parts);
+size_t cpu_tiles_bf16_scratch(void);
 void cpu_tiles_bf16_rows(const cpu_gemm *g, int parts, tiles_lines *lines, int64_t m0, int64_t m1, uint8_t *scratch);
 tiles_lines cpu_tiles_bf16_lines; /* of weights of bf16 with EU_STRIP rows side by side, which are such lines */
 
