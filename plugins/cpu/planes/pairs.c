@@ -163,7 +163,7 @@ LINES_FORMS(TILES)
 
 static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint8_t *scratch)
 {
-    if (left_to(&cpu_planes_neondot, g, planes, m0, m1, scratch))
+    if (left_to(&cpu_planes_neondot, false, g, planes, m0, m1, scratch))
         return;
     planes_run w = run_of(g, planes, scratch);
     w.prepare = pair_all;

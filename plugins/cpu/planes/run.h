@@ -186,10 +186,11 @@ static void run_panels(const planes_run *w, int64_t m0, int64_t m1)
 /* Rows m0 .. m1 - 1 with all columns in so many planes. */
 static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint8_t *scratch);
 
-/* Few columns are left to another way to multiply; false: there are many. */
-CPU_INLINE bool left_to(const cpu_interleaved *other, const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint8_t *scratch)
+/* Few columns are left to another way to multiply, or whatever there is, if it is not for this one; false: there are many. */
+CPU_INLINE bool left_to(const cpu_interleaved *other, bool all, const cpu_gemm *g, int planes, int64_t m0, int64_t m1,
+                        uint8_t *scratch)
 {
-    if (m0 < m1 && g->n > NOW_AGAIN)
+    if (!all && m0 < m1 && g->n > NOW_AGAIN)
         return false;
     (planes == 1 ? &other->fast : &other->exact)->rows(g, m0, m1, scratch);
     return true;

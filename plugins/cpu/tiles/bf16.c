@@ -6,8 +6,8 @@
  * below the least normal number, which tiles take for zero.  Products are exact; those of the smallest parts are added
  * first: twelve products for eight tiles loaded.
  *
- * Sums of a chunk of k are formed in tiles and added to results in f32, chunk after chunk, elements that are no whole
- * tile in a chunk of their own: the same order for any number of columns.
+ * In exact the sums of a chunk of k are formed in tiles and added to results in f32, chunk after chunk, elements that are no
+ * whole tile in a chunk of their own: the same order for any number of columns.  In fast tiles go on with the results.
  */
 #include "config.h"
 

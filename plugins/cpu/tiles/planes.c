@@ -210,15 +210,10 @@ LINES_FORMS(TILES)
 
 /* -- all ---------------------------------------------------------------------------------------------- */
 
-/* Fewer columns are as fast by dot products, or faster. */
-#define MANY 14
-
 static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint8_t *scratch)
 {
-    if (planes == 1 || g->n < MANY || forms[g->type].parts > 1 || m0 >= m1) {
-        (planes == 1 ? &dot->fast : &dot->exact)->rows(g, m0, m1, scratch);
+    if (left_to(dot, planes == 1 || forms[g->type].parts > 1, g, planes, m0, m1, scratch))
         return;
-    }
     planes_run w = run_of(g, planes, scratch);
     w.elements = PANEL_OF_SOME; /* beside sums and 16 columns' digits */
     w.prepare = lower_lines;

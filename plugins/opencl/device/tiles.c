@@ -70,9 +70,10 @@ static bool may_have_it(const cl_device *device)
 
 int cl_tiles_options(cl_device *device)
 {
-    const char *word = device->sv->option(device->sv->host, "tiles");
-    const bool wanted = !word || !*word || !strcmp(word, "auto"); /* the system is asked for nothing else */
-    return cl_trial_option(device, "tiles", NULL, wanted && may_have_it(device), &device->tiles);
+    const int status = cl_trial_option(device, "tiles", NULL, true, &device->tiles);
+    if (device->tiles == CL_UNIT_UNTRIED && !may_have_it(device)) /* who does not want it asks the system for nothing */
+        device->tiles = CL_UNIT_NONE;
+    return status;
 }
 
 uint32_t cl_tiles_caps(cl_device *device)
