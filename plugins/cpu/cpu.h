@@ -79,6 +79,8 @@ typedef struct cpu_op {
     bool (*again)(const cpu_task *a, const cpu_task *b, int threads);
 } cpu_op;
 
+#define CPU_PACKED_TOGETHER 16 /* columns */
+
 /* A way to multiply rows of a type with columns of k elements: scratch that it needs for n of them, columns packed
  * before (as cpu_gemm_pack) and their bytes, aligned, rows m0 .. m1 - 1 of the product, and how many rows threads share
  * out at a time. */
@@ -88,9 +90,9 @@ typedef struct cpu_products {
     void (*pack)(const struct cpu_gemm *g, int64_t c0, int64_t c1, void *out);
     void (*rows)(const struct cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
     int64_t (*grain)(int64_t n);
-    /* Of a packed column, if columns lie one after another and packing takes so long that of several calls of rows()
-     * each should be given packed ones, which takes the scratch of none (and with packed_bytes() that of as many); else
-     * NULL. */
+    /* Of a packed column, if those from a multiple of CPU_PACKED_TOGETHER on lie behind those before, and packing takes so
+     * long that of several calls of rows() each should be given packed ones, which takes the scratch of none (and with
+     * packed_bytes() that of as many); else NULL.  For mul_mat_id columns lie one after another. */
     size_t (*column_bytes)(uint32_t type, int64_t k);
 } cpu_products;
 
@@ -108,8 +110,10 @@ typedef struct cpu_interleaved {
     uint64_t tried;     /* those of them that are only if that pays on this machine */
     bool (*pays)(void); /* NULL: there are none */
     uint64_t rounded;   /* of strips: types for which there is `fast`; others are exact, or for units */
-    const cpu_products *many; /* in fast, of all other types, from so many columns of an even number of elements on; NULL: as fewer */
-    int64_t many_from;
+    const cpu_products *many; /* in exact, of columns that all rows meet; NULL: as those that are chosen */
+    bool (*takes_many)(uint32_t type, int64_t n);
+    const cpu_products *many_fast; /* in fast, of types that are not `rounded`, of an even number of elements */
+    int64_t many_fast_from;
 } cpu_interleaved;
 
 struct cpu_variant {

@@ -61,7 +61,7 @@ static void share_columns(const cpu_task *task, const cpu_run *run, const cpu_pr
 {
     const cpu_tensor *a = task->in[0];
     int64_t begin, end;
-    cpu_share(run, columns(task), CPU_TILE, &begin, &end);
+    cpu_share(run, columns(task), product->column_bytes ? CPU_PACKED_TOGETHER : CPU_TILE, &begin, &end);
     for (int64_t x = 0; x < a->ne[2] * a->ne[3]; x++) {
         find_columns(task, g, x % a->ne[2], x / a->ne[2]);
         cpu_gemm part = narrowed(g, begin, end);

@@ -49,9 +49,7 @@
 #define UP_TO_2(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__)
 #define UP_TO_4(X, ...) UP_TO_2(X, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
 #define UP_TO_6(X, ...) UP_TO_4(X, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__)
-#if defined(PLANES_TILES) /* by tiles (../tiles): of 16 columns, whatever the planes; no numbers are met at once */
-enum { TILE_EXACT = 16, TILE = 16, NOW_AGAIN = 13 };
-#elif CPU_VL == 4 /* neon: strips of four registers, of which there are 32 */
+#if CPU_VL == 4 /* neon: strips of four registers, of which there are 32 */
 #define EXACT_COLS UP_TO_2
 #define FAST_COLS UP_TO_6
 #define NOW_COLS UP_TO_2

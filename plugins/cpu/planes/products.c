@@ -26,7 +26,7 @@ static void run_now(const cpu_gemm *g, int planes, const uint8_t *packed, int64_
         tile_columns x;
         cols = even(g->n - c, NOW);
         set_columns(&x, g, planes, packed, c, cols, 0);
-        calls[g->type].type->now(planes, cols, rows_at(g, m, rows, 0), far_of(g, time, times, first), &x, sum);
+        planes_types[g->type].type->now(planes, cols, rows_at(g, m, rows, 0), far_of(g, time, times, first), &x, sum);
         store_sums(g, c, cols, m, rows, sum);
     }
 }

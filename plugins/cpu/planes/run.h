@@ -16,24 +16,10 @@
 #define PANEL_OF_SOME (16384 / STRIP)
 #define SOME 32
 
-static const planes_form forms[CPU_TYPES] = {
-#define FORM(NAME, name, elements, bytes, group, bias, minima, same)                                                   \
-    [ENG_TYPE_##NAME] = {GROUP / group, bias, minima},
-    LANES_TYPES(FORM)
-#undef FORM
-};
-
 /* Forms of lines, which types that agree in what matters share: elements with a scale, is there a bias, are there
  * minima.  A tile of each: */
 #define LINES_FORMS(X)                                                                                                 \
-    X(raised_32, 32, 1, 0) X(minima_32, 32, 0, 1) X(both_32, 32, 1, 1) HALF_FORMS(X) PLAIN_FORM(X)
-#if defined(PLANES_TILES) /* which leave those to dot products */
-#define HALF_FORMS(X)
-#define tile_raised_16 NULL
-#define tile_minima_16 NULL
-#else
-#define HALF_FORMS(X) X(raised_16, 16, 1, 0) X(minima_16, 16, 0, 1)
-#endif
+    X(raised_32, 32, 1, 0) X(minima_32, 32, 0, 1) X(both_32, 32, 1, 1) X(raised_16, 16, 1, 0) X(minima_16, 16, 0, 1) PLAIN_FORM(X)
 #if PLANES_SIGNED
 #define PLAIN_FORM(X) X(plain_32, 32, 0, 0)
 #else
@@ -51,14 +37,10 @@ LINES_FORMS(DECLARE)
      : (bias)      ? tile_both_32                                                                                      \
                    : tile_minima_32)
 
-static const struct type_calls {
-    const planes_type *type;
-    tile_call *tile;
-} calls[CPU_TYPES] = {
-#define CALLS(NAME, name, elements, bytes, group, bias, minima, same)                                                  \
-    [ENG_TYPE_##NAME] = {&PLANES_V(cpu_planes_##name), TILE_OF(group, bias, minima)},
-    LANES_TYPES(CALLS)
-#undef CALLS
+static tile_call *const tile_of[CPU_TYPES] = {
+#define TILE_FOR(NAME, name, elements, bytes, group, bias, minima, same) [ENG_TYPE_##NAME] = TILE_OF(group, bias, minima),
+    LANES_TYPES(TILE_FOR)
+#undef TILE_FOR
 };
 
 #define LINES_BYTES (PANEL * STRIP)
@@ -91,7 +73,7 @@ static void ask_results(const cpu_gemm *g, int64_t c, int cols, int64_t m)
 static void set_columns(tile_columns *x, const cpu_gemm *g, int planes, const uint8_t *packed, int64_t c, int cols,
                         int64_t k0)
 {
-    const planes_form form = forms[g->type];
+    const planes_form form = planes_types[g->type].form;
     const int64_t column = planes_column_bytes(form, planes, g->k);
     x->g = g;
     x->first = c;
@@ -145,9 +127,9 @@ static void run_panel(const void *what, const cpu_panel *p)
     const cpu_gemm *g = w->g;
     const int64_t kc = g->k - p->k0 < w->elements ? g->k - p->k0 : w->elements, most = most_of(w->planes);
     strip_ask ask = first_ask(g, p, kc, (p->c1 - p->c0 + most - 1) / most);
-    calls[g->type].type->panel(g, p->k0, kc, rows_at(g, p->m, p->rows, p->k0), &w->panel);
+    planes_types[g->type].type->panel(g, p->k0, kc, rows_at(g, p->m, p->rows, p->k0), &w->panel);
     if (w->prepare)
-        w->prepare(w->panel.lines, kc * STRIP, forms[g->type].bias);
+        w->prepare(w->panel.lines, kc * STRIP, planes_types[g->type].form.bias);
     int cols;
     for (int64_t c = p->c0; c < p->c1; c += cols, next_ask(&ask, kc)) {
         vf sum[TILE][VECTORS];
@@ -158,7 +140,7 @@ static void run_panel(const void *what, const cpu_panel *p)
         if (p->k0)
             load_sums(g, c, cols, p->m, p->rows, sum);
         set_columns(&x, g, w->planes, w->packed, c, cols, p->k0);
-        calls[g->type].tile(&w->panel, kc / GROUP, forms[g->type].bias, w->planes, cols, &x, &ask, sum);
+        tile_of[g->type](&w->panel, kc / GROUP, planes_types[g->type].form.bias, w->planes, cols, &x, &ask, sum);
         store_sums(g, c, cols, p->m, p->rows, sum);
     }
 }
@@ -171,7 +153,7 @@ static planes_run run_of(const cpu_gemm *g, int planes, uint8_t *scratch)
                     .panel = {scratch, factors, factors + FACTORS_BYTES / sizeof *factors},
                     .elements = g->n > SOME ? PANEL : PANEL_OF_SOME};
     if (!w.packed) {
-        PLANES_V(cpu_planes_pack)(g, forms[g->type], planes, 0, g->n, scratch + PANEL_BYTES);
+        PLANES_V(cpu_planes_pack)(g, planes_types[g->type].form, planes, 0, g->n, scratch + PANEL_BYTES);
         w.packed = scratch + PANEL_BYTES;
     }
     return w;
@@ -179,7 +161,7 @@ static planes_run run_of(const cpu_gemm *g, int planes, uint8_t *scratch)
 
 static void run_panels(const planes_run *w, int64_t m0, int64_t m1)
 {
-    const int64_t bytes = w->elements / GROUP * planes_group_bytes(forms[w->g->type], w->planes);
+    const int64_t bytes = w->elements / GROUP * planes_group_bytes(planes_types[w->g->type].form, w->planes);
     cpu_each_panel(w->g, m0, m1, STRIP, w->elements, bytes, TILE, run_panel, w);
 }
 
@@ -200,7 +182,7 @@ CPU_INLINE bool left_to(const cpu_interleaved *other, bool all, const cpu_gemm *
 #define PRODUCTS(name, planes)                                                                                         \
     static size_t column_bytes_##name(uint32_t type, int64_t k)                                                        \
     {                                                                                                                  \
-        return (size_t)planes_column_bytes(forms[type], planes, k);                                                    \
+        return (size_t)planes_column_bytes(planes_types[type].form, planes, k);                                                    \
     }                                                                                                                  \
     static size_t packed_bytes_##name(uint32_t type, int64_t k, int64_t n)                                             \
     {                                                                                                                  \
@@ -212,7 +194,7 @@ CPU_INLINE bool left_to(const cpu_interleaved *other, bool all, const cpu_gemm *
     }                                                                                                                  \
     static void pack_##name(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)                                      \
     {                                                                                                                  \
-        PLANES_V(cpu_planes_pack)(g, forms[g->type], planes, c0, c1, out);                                             \
+        PLANES_V(cpu_planes_pack)(g, planes_types[g->type].form, planes, c0, c1, out);                                             \
     }                                                                                                                  \
     static void rows_##name(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)                               \
     {                                                                                                                  \

@@ -131,9 +131,22 @@ typedef struct strip_panel {
     float *d, *m;
 } strip_panel;
 
+/* How its lines are written: as numbers are met by dot products, or for tiles (../tiles/planes.h), whose bytes have a sign:
+ * without their bias; of those that share a scale 16 times the numbers, then the numbers. */
+enum { AS_MET, LOWERED, WIDENED };
+
+CPU_INLINE void put_line(vu line, const int l, const int how, const planes_form form, int bias, uint8_t *lines)
+{
+    const int lines_each = LINES_EACH / form.parts, before = how == WIDENED ? l / lines_each * lines_each : 0;
+    const vu lowered = how == AS_MET ? line : (vu)((vbytes)line - (vbytes)w_all(bias));
+    if (how == WIDENED)
+        line_store(lines + (l + before) * LINE, w_field(lowered, -4, 0xf0));
+    line_store(lines + (l + before + (how == WIDENED ? lines_each : 0)) * LINE, lowered);
+}
+
 CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int elements, const int bytes,
-                         const planes_form form, const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w,
-                         const strip_panel *to)
+                         const planes_form form, const int bias, const int how, const cpu_gemm *g, int64_t k0, int64_t kc,
+                         strip_rows w, const strip_panel *to)
 {
     const int groups = elements / GROUP, factors = groups * form.parts;
     uint8_t *lines = to->lines;
@@ -142,14 +155,15 @@ CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int e
         const int64_t ask = asks_from(g, ((g->k - k0) / elements - b) * bytes * EU_LANES, bytes);
         chunk_scales(&w, scales, 1, bytes, factors, d, m);
         CPU_UNROLL
-        for (int j = 0; j < groups; j++, lines += GROUP * STRIP) {
+        for (int j = 0; j < groups; j++, lines += GROUP * STRIP * (how == WIDENED ? 2 : 1)) {
             const int share = bytes * EU_LANES / groups, begin = j * share;
-            ask_ahead(&w, ask + begin, NEAR + begin, share, 0, STRIP / EU_LANES);
+            if (how == AS_MET) /* tiles ask while they meet */
+                ask_ahead(&w, ask + begin, NEAR + begin, share, 0, STRIP / EU_LANES);
             CPU_UNROLL
             for (int l = 0; l < LINES_EACH; l++)
                 CPU_UNROLL
                 for (int r = 0; r < VECTORS; r++)
-                    line_store(lines + l * LINE + 4 * ROWS * r, line(w.at[r], j, l));
+                    put_line(line(w.at[r], j, l), l, how, form, bias, lines + 4 * ROWS * r);
         }
         next_block(&w, bytes);
     }

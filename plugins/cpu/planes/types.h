@@ -12,6 +12,8 @@ typedef struct planes_type {
     void (*now)(int planes, int cols, strip_rows w, strip_far far, tile_columns *x, vf sum[TILE][VECTORS]);
     /* lines and factors of elements k0 .. k0 + kc - 1 of rows w */
     void (*panel)(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to);
+    /* the same for tiles; NULL: not of these registers */
+    void (*tiles)(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to);
 } planes_type;
 
 #define DECLARE(NAME, name, ...) extern const planes_type PLANES_V(cpu_planes_##name);
@@ -43,7 +45,26 @@ LANES_TYPES(DECLARE)
         }                                                                                                              \
     } while (0)
 
+/* Numbers of up to four bits, or -8 .. 7 without their bias. */
+CPU_INLINE bool planes_is_narrow(const uint32_t type)
+{
+    return type == ENG_TYPE_Q4_0 || type == ENG_TYPE_Q4_1 || type == ENG_TYPE_Q4_K || type == ENG_TYPE_Q2_K ||
+           type == ENG_TYPE_Q3_K || type == ENG_TYPE_Q2_0 || type == ENG_TYPE_Q1_0 || type == ENG_TYPE_TQ1_0 ||
+           type == ENG_TYPE_TQ2_0;
+}
+
 #define FORM_OF(group, bias, minima) ((planes_form){GROUP / (group), bias, minima})
+
+/* By type; in one of these files it is not read. */
+__attribute__((unused)) static const struct {
+    const planes_type *type;
+    planes_form form;
+} planes_types[CPU_TYPES] = {
+#define TYPE_OF(NAME, name, elements, bytes, group, bias, minima, same)                                                \
+    [ENG_TYPE_##NAME] = {&PLANES_V(cpu_planes_##name), {GROUP / (group), bias, minima}},
+    LANES_TYPES(TYPE_OF)
+#undef TYPE_OF
+};
 
 #define TYPE(NAME, name, elements, bytes, group, bias, minima, same)                                                   \
     static __attribute__((noinline)) void lines_##name(const strip_rows *block, int j, uint8_t *lines)                 \
@@ -61,8 +82,23 @@ LANES_TYPES(DECLARE)
     }                                                                                                                  \
     static void panel_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to)           \
     {                                                                                                                  \
-        panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), g, k0, kc, w, to);         \
+        panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), bias, AS_MET, g, k0, kc,   \
+                 w, to);                                                                                               \
     }                                                                                                                  \
-    const planes_type PLANES_V(cpu_planes_##name) = {now_##name, panel_##name};
+    FOR_TILES(NAME, name, elements, bytes, group, bias, minima)                                                        \
+    const planes_type PLANES_V(cpu_planes_##name) = {now_##name, panel_##name, TILES_OF(name)};
+
+#if PLANES_DOT && CPU_VL == 16 && !PLANES_SIGNED
+#define FOR_TILES(NAME, name, elements, bytes, group, bias, minima)                                                    \
+    static void tiles_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to)           \
+    {                                                                                                                  \
+        panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), bias,                      \
+                 planes_is_narrow(ENG_TYPE_##NAME) ? WIDENED : LOWERED, g, k0, kc, w, to);                             \
+    }
+#define TILES_OF(name) tiles_##name
+#else
+#define FOR_TILES(NAME, name, elements, bytes, group, bias, minima)
+#define TILES_OF(name) NULL
+#endif
 
 #endif

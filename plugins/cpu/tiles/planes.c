@@ -1,235 +1,449 @@
 /*
- * Weights in lanes times columns in planes by tiles (tiles.h, planes/planes.h).  A group's lines are a tile of 8 rows as
- * they lie, with four elements of 16 rows of weights each, and a plane's digits of 16 columns one whose rows are as far
- * apart as the columns.  Their product is the group's sums; with these and scales it goes on as in planes/, to the same
- * bits.  Left to dot products is what these do faster: few columns, types with two scales in a group, for each of which a
- * product of tiles takes as long, and precision fast (rounded.c has many columns of that).
+ * Weights in lanes times columns in planes by tiles (tiles.h, planes/planes.h), in exact.  A unit's lines are a tile as they
+ * lie, with four elements of 16 rows of weights each, and the digits of 16 columns are one, too.  Their product is the unit's
+ * sums; with these and scales it goes on as in planes/, to the same bits.  Left to dot products is what these do faster: few
+ * columns, and precision fast (rounded.c has many columns of that).
  *
- * By count, 16 rows, 16 columns and 32 elements: three products of 16 cycles, three tiles stored, 16 cycles each, and 7
- * operations on vectors for each column.  Those are of floats, and while tiles are in use the second of a core's two units
- * for them is not there: 112 cycles, where 64 would be had of both.  Measured 220, for what is stored must be there before it
- * is used, and tiles that are loaded and stored take that unit's port, too (docs/performance-cpu.md).
+ * A chunk of some columns, brought together tile by tile, meets some strips, whose results stay near until all of k was met.
+ * By count, 16 rows, 16 columns and 32 elements: three products of 16 cycles, three tiles stored, 16 cycles each, and for
+ * each column five operations of floats and three of integers.  While tiles are in use one of a core's two units for floats
+ * is theirs, and stores take its port.  So what is done side by side is written side by side: while a unit is multiplied,
+ * tiles of that before it are stored, and between those instructions the sums of that before both are put together.
  */
 #include "config.h"
 
-#include "../planes/run.h"
-#include "tiles.h"
-#include "variant.h"
+#include "../cpu.h"
+#include "planes.h"
 
 extern const cpu_products cpu_tiles_rounded;
 extern const cpu_interleaved PLANES_V(cpu_planes);
 static const cpu_interleaved *const dot = &PLANES_V(cpu_planes);
 
-#define SOME_GROUPS 8 /* whose columns stay near until the strip's other vector has met them */
 
-/* A group's sums of all planes, columns and rows of a vector. */
+/* Sums of a unit: columns and rows of a vector. */
 typedef int32_t tile_sums[EXACT][TILE_ROWS][ROWS];
 
-/* -- tiles --------------------------------------------------------------------------------------- */
+/* -- tiles ------------------------------------------------------------------------------------------------ */
 
-/* Of the thread: 0, or columns. */
-static _Thread_local int shaped;
-
-/* Tiles 0 .. 2 are sums, 3 .. 5 digits, 6 is a group's lines. */
-static void shape_tiles(int cols)
+/* Tiles 0 .. 2 and 3 .. 5 are sums of units in turn, 6 digits, 7 lines.  `*shaped` is for how many columns they are. */
+static void shape_tiles(const tile_form form, int cols, int *shaped)
 {
-    if (shaped == cols)
-        return;
-    shaped = cols;
     tile_shapes s = {0};
-    for (int p = 0; p < EXACT; p++) {
+    if (*shaped == cols)
+        return;
+    *shaped = cols;
+    for (int p = 0; p < 2 * EXACT; p++)
         tile_shape(&s, p, cols, TILE_LINE);
-        tile_shape(&s, EXACT + p, cols, GROUP);
-    }
-    tile_shape(&s, 2 * EXACT, LINES_EACH, TILE_LINE);
+    tile_shape(&s, 6, cols, (int)unit_line(form));
+    tile_shape(&s, 7, (int)unit_line(form) / 4, TILE_LINE);
     tiles_configure(&s);
 }
 
-static void give_tiles_back(void)
+/* What is multiplied next.  Both vectors of a strip meet a tile of columns, then come the next ones; behind the last tile it is
+ * met again, for nothing. */
+typedef struct coming_unit {
+    const uint8_t *lines, *x;
+    int64_t unit, units, next; /* bytes behind a tile's units to the next tile's */
+    int64_t tiles;             /* left */
+    bool second;
+} coming_unit;
+
+CPU_INLINE void go_on(coming_unit *n, const tile_form form)
 {
-    shaped = 0;
-    tiles_release();
+    n->x += unit_bytes(form);
+    n->lines += unit_lines(form);
+    if (++n->unit < n->units)
+        return;
+    n->unit = 0;
+    n->lines += (n->second ? -TILE_LINE : TILE_LINE) - n->units * unit_lines(form);
+    n->tiles -= n->second;
+    n->x += n->second && n->tiles > 0 ? n->next : -n->units * unit_bytes(form);
+    n->second = !n->second;
 }
 
-/* A group's lines times digits of all columns, `stride` bytes apart. */
-CPU_INLINE void multiply_tiles(const uint8_t *lines, const uint8_t *digits, int64_t stride, tile_sums sums)
-{
-    TILE_LOAD(6, lines, LINE);
-    TILE_ZERO(0);
-    TILE_LOAD(3, digits, stride);
-    TILE_BYTES(0, 3, 6);
-    TILE_STORE(0, sums[0], sizeof sums[0][0]);
-    TILE_ZERO(1);
-    TILE_LOAD(4, digits + GROUP, stride);
-    TILE_BYTES(1, 4, 6);
-    TILE_STORE(1, sums[1], sizeof sums[0][0]);
-    TILE_ZERO(2);
-    TILE_LOAD(5, digits + 2 * GROUP, stride);
-    TILE_BYTES(2, 5, 6);
-    TILE_STORE(2, sums[2], sizeof sums[0][0]);
-}
+/* Numbers of up to four bits without a sign are 16 times as large as those of a byte with one may be. */
+#define MULTIPLY(sum, n, p, form)                                                                                      \
+    do {                                                                                                               \
+        TILE_LOAD(6, (n)->x + (p) * unit_tile(form), unit_line(form));                                                 \
+        TILE_ZERO(sum);                                                                                                \
+        if ((form).sums == TWELVE && (form).minima)                                                                    \
+            TILE_BYTES_UNSIGNED(sum, 6, 7);                                                                            \
+        else                                                                                                           \
+            TILE_BYTES(sum, 6, 7);                                                                                     \
+    } while (0)
+#define STORE(sum, sums, p) TILE_STORE(sum, (sums)[p], sizeof(sums)[0][0])
 
-/* -- a strip's panel -------------------------------------------------------------------------------- */
-
-static void add_to_bytes(uint8_t *lines, int64_t bytes, int number)
+/* A sum of the next unit is formed, in its tile or, every other time, in `odd` ones, and that of the unit before stored. */
+CPU_INLINE void sum_of_next(const coming_unit *n, const int p, const bool odd, const tile_form form, tile_sums *stored)
 {
-    const vbytes all = (vbytes)w_all(number & 255);
-    for (int64_t i = 0; i < bytes; i += sizeof(vbytes)) {
-        vbytes v;
-        memcpy(&v, lines + i, sizeof v);
-        v += all;
-        memcpy(lines + i, &v, sizeof v);
+    if (p == 0)
+        TILE_LOAD(7, n->lines, LINE);
+    if (odd && p == 0) {
+        MULTIPLY(3, n, 0, form);
+        STORE(0, *stored, 0);
+    } else if (odd && p == 1) {
+        MULTIPLY(4, n, 1, form);
+        STORE(1, *stored, 1);
+    } else if (odd) {
+        MULTIPLY(5, n, 2, form);
+        STORE(2, *stored, 2);
+    } else if (p == 0) {
+        MULTIPLY(0, n, 0, form);
+        STORE(3, *stored, 0);
+    } else if (p == 1) {
+        MULTIPLY(1, n, 1, form);
+        STORE(4, *stored, 1);
+    } else {
+        MULTIPLY(2, n, 2, form);
+        STORE(5, *stored, 2);
     }
 }
 
-/* Numbers without their bias, as tiles take them: bytes with a sign. */
-static void lower_lines(uint8_t *lines, int64_t bytes, int bias)
+CPU_INLINE void ask(tile_asks *a)
 {
-    if (bias)
-        add_to_bytes(lines, bytes, -bias);
-}
-
-/* What a tile of columns meets: some groups of one vector of a strip. */
-typedef struct tile_meeting {
-    const strip_panel *w;
-    const tile_columns *x;
-    int64_t first, stride; /* group of the panel; bytes between columns */
-    int vector, cols;
-} tile_meeting;
-
-/* A group that is met: where it is in a packed column and in factors. */
-CPU_INLINE const uint8_t *group_of(const tile_meeting *t, int64_t group, int c, const planes_form form)
-{
-    return t->x->packed[0] + c * t->stride + group * planes_group_bytes(form, EXACT);
-}
-
-CPU_INLINE vf factors_of(const tile_meeting *t, const float *factors, int64_t group)
-{
-    return v_load(factors + group * STRIP + t->vector * ROWS);
-}
-
-/* Elements of columns that are set apart, with the numbers as they were. */
-static __attribute__((noinline)) void add_those_apart(const tile_meeting *t, int64_t group, const planes_form form, int bias,
-                                                      vf sum[TILE])
-{
-    const vf d = factors_of(t, t->w->d, group), m = form.minima ? factors_of(t, t->w->m, group) : d * -(float)bias;
-    uint8_t lines[GROUP * STRIP];
-    memcpy(lines, t->w->lines + group * GROUP * STRIP, sizeof lines);
-    add_to_bytes(lines, sizeof lines, bias);
-    for (int c = 0; c < t->cols; c++) {
-        uint32_t apart;
-        memcpy(&apart, group_of(t, group, c, form) + parts_of(form, EXACT).apart, 4);
-        if (apart)
-            sum[c] = meet_apart(apart, 0, GROUP, lines + 4 * ROWS * t->vector, d, m, t->x->g, t->x->first + c,
-                                t->x->k + group * GROUP, sum[c]);
-    }
-}
-
-/* A column's sums of a group, with scales and minima.  `apart` gathers what is set apart. */
-CPU_INLINE vf add_column(const tile_meeting *t, int64_t group, const int c, tile_sums sums, const planes_form form, int bias,
-                         uint32_t *apart, vf sum)
-{
-    const uint8_t *packed = group_of(t, group, c, form);
-    const vf d = factors_of(t, t->w->d, group), m = form.minima ? factors_of(t, t->w->m, group) : d;
-    uint32_t bits;
-    vi s[EXACT];
-    CPU_UNROLL
-    for (int i = 0; i < EXACT; i++)
-        s[i] = v_loadi(sums[i][c]);
-    memcpy(&bits, packed + parts_of(form, EXACT).apart, 4);
-    *apart |= bits;
-    return add_sum(s, packed, 0, d, m, form, bias, EXACT, sum);
-}
-
-/* Groups of a strip's vector, added to its sums.  The next is multiplied while this one's sums are put together. */
-CPU_INLINE void meet_groups(const tile_meeting *t, int64_t groups, const planes_form form, int bias, const bool whole,
-                            vf sum[TILE][VECTORS])
-{
-    _Alignas(64) tile_sums sums[2];
-    const int64_t each = planes_group_bytes(form, EXACT);
-    vf own[TILE];
-    CPU_UNROLL
-    for (int c = 0; c < TILE; c++)
-        own[c] = sum[c][t->vector];
-    for (int64_t i = 0; i <= groups; i++) {
-        const int64_t next = t->first + i, group = next - 1;
-        if (i < groups)
-            multiply_tiles(t->w->lines + next * GROUP * STRIP + 4 * ROWS * t->vector, t->x->packed[0] + next * each, t->stride,
-                           sums[i % 2]);
-        if (i == 0)
+    for (int i = 0; i < a->each && a->rows > 0; i++) {
+        ask_far(a->at + 64 * a->line);
+        if (++a->line < a->lines)
             continue;
-        uint32_t apart = 0;
-        if (whole)
-            CPU_UNROLL
-            for (int c = 0; c < TILE; c++)
-                own[c] = add_column(t, group, c, sums[(i - 1) % 2], form, bias, &apart, own[c]);
+        a->line = 0;
+        a->at += a->stride;
+        a->rows--;
+    }
+}
+
+/* -- sums put together -------------------------------------------------------------------------------------- */
+
+/* A vector's unit: columns' numbers, factors, sums. */
+typedef struct met_unit {
+    const unit_numbers *x;
+    vf d, least;
+    const tile_sums *sums;
+} met_unit;
+
+CPU_INLINE vi sum_at(const met_unit *met, const int p, const int c)
+{
+    return *(const vi *)(*met->sums)[p][c];
+}
+
+/*
+ * The sum of all digits, rounded once, as p_whole (planes/registers.h) has it of planes.  Of these the low ones are together
+ * less than 32 bits.  So is all of it if numbers are -8 .. 7: 32 products with 127 (255^2 + 255 + 1) at most; numbers of up
+ * to 15 take two bits more, but each sum of twelve bits is exact as a float.
+ */
+CPU_INLINE vf whole_of(const met_unit *met, const int c, const tile_form form)
+{
+    if (form.sums == EXACT) {
+        const vi next = sum_at(met, 1, c), low = (next << 8) - next + sum_at(met, 0, c); /* BASE is 255 */
+        return v_fma(v_cvt(sum_at(met, 2, c)), v_set1(BASE * BASE), v_cvt(low));
+    }
+    if (form.minima)
+        return v_fma(v_cvt(sum_at(met, 0, c)), v_set1(4096), v_cvt(sum_at(met, 1, c)));
+    return v_cvt((vi)((vu)sum_at(met, 0, c) << 12) + sum_at(met, 1, c));
+}
+
+/* Columns first .. end - 1.  The compiler would put all of them behind one another's tiles. */
+CPU_INLINE void add_columns(const met_unit *met, const tile_form form, const int first, const int end, vf sum[TILE_ROWS])
+{
+    CPU_UNROLL
+    for (int c = first; c < end; c++) {
+        sum[c] = v_fma(whole_of(met, c, form), met->d * v_set1(met->x->factor[c]), sum[c]);
+        if (form.minima)
+            sum[c] = v_fma(met->least, v_set1(met->x->elements[c]), sum[c]);
+        __asm__ volatile("" : "+v"(sum[c]));
+    }
+}
+
+CPU_INLINE bool any_apart(const unit_numbers *x)
+{
+    const __m512i apart = _mm512_load_si512(x->apart);
+    return _mm512_test_epi32_mask(apart, apart) != 0;
+}
+
+/* Elements of columns from c on that are set apart. */
+static __attribute__((noinline)) void add_those_apart(const tile_run *w, const unit_numbers *x, int64_t c, int64_t unit,
+                                                      int vector, vf sum[TILE_ROWS])
+{
+    const int64_t factors = unit * STRIP + vector * ROWS, group = unit * w->form.elements / GROUP;
+    const vf d = v_load(w->near->d + factors);
+    const vf m = w->form.minima ? v_load(w->near->m + factors) : d * -(float)w->given.bias;
+    uint8_t lines[GROUP * STRIP];
+    cpu_tiles_lines_as_met(w, group, lines);
+    for (int i = 0; i < TILE_ROWS; i++)
+        if (x->apart[i])
+            sum[i] = meet_apart(x->apart[i], 0, GROUP, lines + 4 * ROWS * vector, d, m, w->g, c + i, w->k0 + group * GROUP, sum[i]);
+}
+
+/* -- strips --------------------------------------------------------------------------------------------------- */
+
+/* A step: the next unit is multiplied, that before it stored, and the sums of that before both put together. */
+CPU_INLINE void step(coming_unit *n, const bool odd, tile_sums sums[2], met_unit *met, const tile_form form, const int cols,
+                     vf sum[TILE_ROWS])
+{
+    met->sums = &sums[!odd];
+    CPU_UNROLL
+    for (int p = 0; p < form.sums; p++) {
+        sum_of_next(n, p, odd, form, &sums[odd]);
+        add_columns(met, form, cols * p / form.sums, cols * (p + 1) / form.sums, sum);
+    }
+    go_on(n, form);
+}
+
+/* Before anything can be put together: two units are multiplied, and the first stored. */
+CPU_INLINE void begin(coming_unit *n, tile_sums sums[2], const tile_form form)
+{
+    CPU_UNROLL
+    for (int i = 0; i < 2; i++, go_on(n, form))
+        CPU_UNROLL
+        for (int p = 0; p < form.sums; p++)
+            sum_of_next(n, p, i, form, &sums[i]);
+}
+
+/* A vector of a strip times a tile of columns: the chunk's units, added to results. */
+CPU_INLINE void meet_vector(const tile_run *w, coming_unit *n, bool *odd, tile_sums sums[2], int64_t tile, int vector,
+                            const tile_form form, const int cols, results *near)
+{
+    const uint8_t *x = w->x + tile * w->next;
+    vf sum[TILE_ROWS];
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++)
+        sum[c] = w->k0 ? v_load(near[c] + vector * ROWS) : (vf){0};
+    for (int64_t unit = 0; unit < w->units; unit++, x += unit_bytes(form), *odd = !*odd) {
+        const float *const m = w->near->m + unit * STRIP + vector * ROWS;
+        met_unit met = {.x = numbers_of(x, form), .d = v_load(w->near->d + unit * STRIP + vector * ROWS)};
+        if (form.minima)
+            met.least = form.raised ? v_fma(met.d, v_set1((float)w->given.bias), v_load(m)) : v_load(m);
+        if (*odd)
+            step(n, true, sums, &met, form, cols, sum);
         else
-            for (int c = 0; c < t->cols; c++)
-                own[c] = add_column(t, group, c, sums[(i - 1) % 2], form, bias, &apart, own[c]);
-        if (__builtin_expect(apart != 0, 0)) {
-            vf kept[TILE]; /* a function's argument is in memory, and these are not else */
+            step(n, false, sums, &met, form, cols, sum);
+        ask(&w->asks[0]);
+        ask(&w->asks[1]);
+        if (__builtin_expect(any_apart(met.x), 0)) {
+            vf kept[TILE_ROWS]; /* a function's argument is in memory, and these are not else */
             CPU_UNROLL
-            for (int c = 0; c < TILE; c++)
-                kept[c] = own[c];
-            add_those_apart(t, group, form, bias, kept);
+            for (int c = 0; c < cols; c++)
+                kept[c] = sum[c];
+            add_those_apart(w, met.x, w->c0 + tile * TILE_ROWS, unit, vector, kept);
             CPU_UNROLL
-            for (int c = 0; c < TILE; c++)
-                own[c] = kept[c];
+            for (int c = 0; c < cols; c++)
+                sum[c] = kept[c];
         }
     }
     CPU_UNROLL
-    for (int c = 0; c < TILE; c++)
-        sum[c][t->vector] = own[c];
+    for (int c = 0; c < cols; c++)
+        v_store(near[c] + vector * ROWS, sum[c]);
 }
 
-CPU_INLINE void meet_tiles(const strip_panel *w, int64_t groups, const planes_form form, int bias, int cols,
-                           const tile_columns *x, const strip_ask *ask, vf sum[TILE][VECTORS])
+/* A strip times tiles first .. end - 1 of columns. */
+CPU_INLINE void meet_tiles(const tile_run *w, int64_t strip, int64_t first, int64_t end, const tile_form form, const int cols)
 {
-    tile_meeting t = {.w = w, .x = x, .cols = cols, .stride = cols > 1 ? x->packed[1] - x->packed[0] : 0};
-    shape_tiles(cols);
-    for (; t.first < groups; t.first += SOME_GROUPS) {
-        const int64_t some = groups - t.first < SOME_GROUPS ? groups - t.first : SOME_GROUPS;
-        for (int64_t i = 0; i < some; i++)
-            ask_next(ask, t.first + i);
-        for (t.vector = 0; t.vector < VECTORS; t.vector++)
-            if (cols == TILE)
-                meet_groups(&t, some, form, bias, true, sum);
-            else
-                meet_groups(&t, some, form, bias, false, sum);
-    }
-}
-
-#define TILES(name, group, raised, minima)                                                                             \
-    static void tile_##name(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,     \
-                            const strip_ask *ask, vf sum[TILE][VECTORS])                                               \
-    {                                                                                                                  \
-        (void)planes;                                                                                                  \
-        meet_tiles(w, groups, FORM_OF(group, raised, minima), bias, cols, x, ask, sum);                                \
-    }
-LINES_FORMS(TILES)
-
-/* -- all ---------------------------------------------------------------------------------------------- */
-
-static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint8_t *scratch)
-{
-    if (left_to(dot, planes == 1 || forms[g->type].parts > 1, g, planes, m0, m1, scratch))
+    _Alignas(64) tile_sums sums[2];
+    coming_unit n = {.lines = w->near->lines, .x = w->x + first * w->next, .units = w->units,
+                     .next = w->next - w->units * unit_bytes(form), .tiles = end - first};
+    bool odd = false;
+    if (first == end)
         return;
-    planes_run w = run_of(g, planes, scratch);
-    w.elements = PANEL_OF_SOME; /* beside sums and 16 columns' digits */
-    w.prepare = lower_lines;
-    run_panels(&w, m0, m1);
-    give_tiles_back();
+    shape_tiles(form, cols, w->shaped);
+    begin(&n, sums, form);
+    for (int64_t tile = first; tile < end; tile++)
+        for (int vector = 0; vector < VECTORS; vector++)
+            meet_vector(w, &n, &odd, sums, tile, vector, form, cols, w->near->near[strip] + tile * TILE_ROWS);
 }
 
-PRODUCTS(exact, EXACT)
-PRODUCTS(fast, 1)
+/* Half a tile is put together in half the time. */
+CPU_INLINE void meet_strip(const tile_run *w, int64_t strip, const tile_form form)
+{
+    const int64_t n = w->c1 - w->c0, left = n % TILE_ROWS, half = left > 0 && left <= TILE_ROWS / 2;
+    const int64_t tiles = (n + TILE_ROWS - 1) / TILE_ROWS;
+    meet_tiles(w, strip, 0, tiles - half, form, TILE_ROWS);
+    meet_tiles(w, strip, tiles - half, tiles, form, TILE_ROWS / 2);
+}
+
+/* All forms: elements of a unit, sums, are there minima, of raised numbers. */
+#define TILE_FORMS(X)                                                                                                  \
+    X(32, EXACT, 0, 0) X(32, EXACT, 1, 0) X(32, EXACT, 1, 1) X(32, TWELVE, 0, 0) X(32, TWELVE, 1, 0) X(16, EXACT, 0, 0)\
+    X(16, EXACT, 1, 0) X(16, TWELVE, 0, 0) X(16, TWELVE, 1, 0)
+#define MEET(elements, sums, minima, raised)                                                                           \
+    static __attribute__((noinline)) void meet_##elements##_##sums##minima##raised(const tile_run *w, int64_t strip)   \
+    {                                                                                                                  \
+        meet_strip(w, strip, (tile_form){elements, sums, minima, raised});                                             \
+    }
+TILE_FORMS(MEET)
+
+static void meet_by_form(const tile_run *w, int64_t strip)
+{
+    const tile_form f = w->form;
+#define MEET_IF(e, s, min, up)                                                                                         \
+    if (f.elements == (e) && f.sums == (s) && f.minima == (min) && f.raised == (up))                                   \
+        meet_##e##_##s##min##up(w, strip);
+    TILE_FORMS(MEET_IF)
+}
+
+static void meet_chunk(tile_run *w)
+{
+    cpu_tiles_set_columns(w);
+    w->asks[0] = cpu_tiles_ask_columns(w);
+    for (int64_t strip = 0, m = w->m; m < w->end; strip++, m += STRIP) {
+        cpu_tiles_make_lines(w, m);
+        w->asks[1] = cpu_tiles_ask_lines(w, m);
+        meet_by_form(w, strip);
+    }
+}
+
+/* A strip's rows, `left` of them, or all. */
+CPU_INLINE void give_results(const float *near, int64_t left, float *to)
+{
+    for (int r = 0; r < VECTORS && left > 0; r++, left -= ROWS)
+        v_store_rows(to + r * ROWS, v_load(near + r * ROWS), left);
+}
+
+/* Some strips times some columns. */
+static void meet_all(tile_run *w)
+{
+    for (w->k0 = 0; w->k0 < w->g->k; w->k0 += TILES_CHUNK) {
+        const int64_t left = w->g->k - w->k0;
+        w->units = planes_groups(left < TILES_CHUNK ? left : TILES_CHUNK) * (GROUP / w->form.elements);
+        meet_chunk(w);
+    }
+    for (int64_t c = w->c0; c < w->c1; c++)
+        for (int64_t strip = 0, m = w->m; m < w->end; strip++, m += STRIP)
+            give_results(w->near->near[strip][c - w->c0], w->end - m, w->g->o[c] + m);
+}
+
+/* -- all -------------------------------------------------------------------------------------------------------- */
+
+static tile_form form_of(uint32_t type)
+{
+    const planes_form given = planes_types[type].form;
+    return (tile_form){GROUP / given.parts, planes_is_narrow(type) ? TWELVE : EXACT, given.minima, given.minima && given.bias};
+}
+
+/* Is that faster than dot products?  With two scales in a group half a tile, which any further columns take, is not. */
+static bool takes(uint32_t type, int64_t n)
+{
+    return planes_types[type].form.parts == 1 ? n >= 8 : n >= 22 || (n >= 14 && n <= TILE_ROWS);
+}
+
+static void run_rows(const cpu_gemm *g, bool in_units, const void *packed, int64_t m0, int64_t m1, workspace *near)
+{
+    tile_asks asks[2];
+    int shaped = 0;
+    tile_run w = {.g = g, .given = planes_types[g->type].form, .form = form_of(g->type), .in_units = in_units, .packed = packed,
+                  .near = near, .asks = asks, .shaped = &shaped};
+    for (w.m = m0; w.m < m1; w.m = w.end) {
+        w.end = m1 - w.m < SOME_STRIPS * STRIP ? m1 : w.m + SOME_STRIPS * STRIP;
+        for (w.c0 = 0; w.c0 < g->n; w.c0 = w.c1) {
+            w.c1 = g->n - w.c0 < SOME_COLUMNS ? g->n : w.c0 + SOME_COLUMNS;
+            meet_all(&w);
+        }
+    }
+    tiles_release();
+}
+
+static int64_t grain(int64_t n)
+{
+    return dot->exact.grain(n);
+}
+
+/* Many columns, which are packed in units. */
+static size_t column_in_units(uint32_t type, int64_t k)
+{
+    return cpu_tiles_column_bytes(form_of(type), k);
+}
+
+static size_t packed_in_units(uint32_t type, int64_t k, int64_t n)
+{
+    return cpu_aligned(cpu_tiles_packed_bytes(form_of(type), k, n));
+}
+
+static size_t scratch_for_units(uint32_t type, int64_t k, int64_t n)
+{
+    return cpu_aligned(sizeof(workspace)) + packed_in_units(type, k, n);
+}
+
+static void pack_in_units(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)
+{
+    cpu_tiles_pack(g, form_of(g->type), c0, c1, out);
+}
+
+static void rows_in_units(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
+{
+    uint8_t *own = scratch + cpu_aligned(sizeof(workspace));
+    if (!g->packed)
+        pack_in_units(g, 0, g->n, own);
+    run_rows(g, true, g->packed ? g->packed : own, m0, m1, (workspace *)scratch);
+}
+
+static const cpu_products many = {scratch_for_units, packed_in_units, pack_in_units, rows_in_units, grain, column_in_units};
+
+/* As many as there may be, packed one by one as dot products have them. */
+static size_t column_bytes(uint32_t type, int64_t k)
+{
+    return dot->exact.column_bytes(type, k);
+}
+
+static size_t packed_bytes(uint32_t type, int64_t k, int64_t n)
+{
+    return dot->exact.packed_bytes(type, k, n);
+}
+
+static size_t scratch_bytes(uint32_t type, int64_t k, int64_t n)
+{
+    const size_t own = cpu_aligned(sizeof(workspace)) + packed_bytes(type, k, n), others = dot->exact.scratch_bytes(type, k, n);
+    return own > others ? own : others;
+}
+
+static void pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)
+{
+    dot->exact.pack(g, c0, c1, out);
+}
+
+static void rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
+{
+    uint8_t *own = scratch + cpu_aligned(sizeof(workspace));
+    if (!takes(g->type, g->n)) {
+        dot->exact.rows(g, m0, m1, scratch);
+        return;
+    }
+    if (!g->packed)
+        pack(g, 0, g->n, own);
+    run_rows(g, false, g->packed ? g->packed : own, m0, m1, (workspace *)scratch);
+}
+
+/* Precision fast with fewer columns than rounded.c takes. */
+static size_t fast_column(uint32_t type, int64_t k)
+{
+    return dot->fast.column_bytes(type, k);
+}
+
+static size_t fast_packed(uint32_t type, int64_t k, int64_t n)
+{
+    return dot->fast.packed_bytes(type, k, n);
+}
+
+static size_t fast_scratch(uint32_t type, int64_t k, int64_t n)
+{
+    return dot->fast.scratch_bytes(type, k, n);
+}
+
+static void fast_pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)
+{
+    dot->fast.pack(g, c0, c1, out);
+}
+
+static void fast_rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
+{
+    dot->fast.rows(g, m0, m1, scratch);
+}
 
 const cpu_interleaved cpu_tiles_planes = {
-    .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain, column_bytes_exact},
-    .fast = {scratch_bytes_fast, packed_bytes_fast, pack_fast, rows_fast, grain, column_bytes_fast},
+    .exact = {scratch_bytes, packed_bytes, pack, rows, grain, column_bytes},
+    .fast = {fast_scratch, fast_packed, fast_pack, fast_rows, grain, fast_column},
     .types = 0 LANES_TYPES(EU_LANES_BIT),
     .tried = 0 GRID_TYPES(EU_LANES_BIT),
     .pays = eu_gathers_pay,
-    .many = &cpu_tiles_rounded,
-    .many_from = TILES_ROUNDED,
+    .many = &many,
+    .takes_many = takes,
+    .many_fast = &cpu_tiles_rounded,
+    .many_fast_from = TILES_ROUNDED,
 };

@@ -19,16 +19,6 @@
 #define MINIMA_AT (SCALES_AT + TILES_CHUNK / 16 * EU_STRIP * (int)sizeof(float))
 _Static_assert(MINIMA_AT + TILES_CHUNK / 16 * EU_STRIP * (int)sizeof(float) <= TILES_LINES_BYTES, "a chunk fits");
 
-static const struct {
-    const planes_type *type;
-    planes_form form;
-} types[CPU_TYPES] = {
-#define TYPE_OF(NAME, name, elements, bytes, group, bias, minima, same)                                                \
-    [ENG_TYPE_##NAME] = {&PLANES_V(cpu_planes_##name), {GROUP / group, bias, minima}},
-    LANES_TYPES(TYPE_OF)
-#undef TYPE_OF
-};
-
 /* Byte i of each lane as a weight. */
 CPU_INLINE __m512 weight(__m512i bytes, const int i, vf d, vf m)
 {
@@ -55,10 +45,10 @@ CPU_INLINE void round_line(const uint8_t *line, vf d, vf m, uint8_t *to)
 
 static const uint8_t *rounded_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t word, int64_t words, uint8_t *to)
 {
-    const planes_form form = types[g->type].form;
+    const planes_form form = planes_types[g->type].form;
     const strip_panel panel = {to + BYTES_AT, (float *)(to + SCALES_AT), (float *)(to + MINIMA_AT)};
     const int64_t lines = words / 2, each = LINES_EACH / form.parts;
-    types[g->type].type->panel(g, 2 * word, 2 * words, rows_at(g, m, rows, 2 * word), &panel);
+    planes_types[g->type].type->panel(g, 2 * word, 2 * words, rows_at(g, m, rows, 2 * word), &panel);
     for (int64_t i = 0; i < lines; i++)
         for (int v = 0; v < VECTORS; v++) {
             const int64_t factors = i / each * STRIP + v * ROWS;

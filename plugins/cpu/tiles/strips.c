@@ -52,6 +52,6 @@ const cpu_interleaved cpu_tiles_strips = {
     .fast = {scratch_fast, packed_fast, pack_fast, rows_fast, grain, column_fast},
     .types = BIT(F32) | BIT(F16) | BIT(BF16),
     .rounded = BIT(BF16),
-    .many = &cpu_tiles_rounded,
-    .many_from = TILES_ROUNDED,
+    .many_fast = &cpu_tiles_rounded,
+    .many_fast_from = TILES_ROUNDED,
 };

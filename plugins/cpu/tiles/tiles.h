@@ -51,8 +51,9 @@ static inline void tiles_release(void)
 #define TILE_STORE(t, to, stride)                                                                                      \
     __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" : : "r"(to), "r"((int64_t)(stride)) : "memory")
 #define TILE_ZERO(t) __asm__ volatile("tilezero %%tmm" #t : : : "memory")
-/* Of bytes with a sign; of bf16. */
+/* Of bytes with a sign; the second without; of bf16. */
 #define TILE_BYTES(c, a, b) __asm__ volatile("tdpbssd %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
+#define TILE_BYTES_UNSIGNED(c, a, b) __asm__ volatile("tdpbsud %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
 #define TILE_BF16(c, a, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
 
 #endif

@@ -33,7 +33,7 @@ static void shape(void)
     tiles_configure(&s);
 }
 
-/* Numbers that a product of bytes with a sign gets wrong if it takes one for none, or rows for columns. */
+/* Numbers that a product of bytes gets wrong if it takes one with a sign for one without, or rows for columns. */
 static bool bytes_work(void)
 {
     tile_numbers a, b, c;
@@ -49,13 +49,14 @@ static bool bytes_work(void)
     TILE_LOAD(2, &b, TILE_LINE);
     TILE_BYTES(0, 1, 2);
     TILE_BYTES(0, 1, 2);
+    TILE_BYTES_UNSIGNED(0, 1, 2);
     TILE_STORE(0, &c, TILE_LINE);
     tiles_release();
     for (int i = 0; i < TILE_ROWS; i++)
         for (int j = 0; j < COLS; j++) {
             int32_t sum = i < ROWS ? 0 : 0x55555555;
             for (int k = 0; i < ROWS && k < 4 * WORDS; k++)
-                sum += 2 * a.bytes[i][k] * b.bytes[k / 4][4 * j + k % 4];
+                sum += a.bytes[i][k] * (2 * b.bytes[k / 4][4 * j + k % 4] + (uint8_t)b.bytes[k / 4][4 * j + k % 4]);
             if (sum != c.words[i][j])
                 return false;
         }

@@ -1,0 +1,38 @@
+/* A chunk of a strip's weights as lines (planes.h). */
+#include "config.h"
+
+#include "planes.h"
+
+void cpu_tiles_make_lines(const tile_run *w, int64_t m)
+{
+    const int64_t rows = w->end - m < STRIP ? w->end - m : STRIP;
+    const strip_panel panel = {w->near->lines, w->near->d, w->near->m};
+    planes_types[w->g->type].type->tiles(w->g, w->k0, w->units * w->form.elements, rows_at(w->g, m, rows, w->k0), &panel);
+}
+
+void cpu_tiles_lines_as_met(const tile_run *w, int64_t group, uint8_t to[GROUP * STRIP])
+{
+    const vbytes bias = (vbytes)w_all(w->given.bias);
+    const int64_t each = w->form.elements * STRIP;
+    for (int64_t i = 0; i < GROUP * STRIP; i += sizeof(vbytes)) {
+        const int64_t unit = group * (GROUP / w->form.elements) + i / each;
+        vbytes v;
+        memcpy(&v, w->near->lines + (unit + 1) * unit_lines(w->form) - each + i % each, sizeof v);
+        v += bias;
+        memcpy(to + i, &v, sizeof v);
+    }
+}
+
+/* The next strip's, or the first one's next chunk, or with the last what comes behind, or with further columns the first. */
+tile_asks cpu_tiles_ask_lines(const tile_run *w, int64_t m)
+{
+    const cpu_gemm *g = w->g;
+    const bool last = m + STRIP >= w->end, all = last && w->k0 + TILES_CHUNK >= g->k;
+    const int64_t then = !last ? m + STRIP : all && w->c1 >= g->n ? w->end : w->m, k0 = all ? 0 : last ? w->k0 + TILES_CHUNK : w->k0;
+    const int64_t tiles = (w->c1 - w->c0 + TILE_ROWS - 1) / TILE_ROWS;
+    tile_asks a = {.at = g->a + (then - g->row0) * g->stride + k0 / g->block * g->block_bytes * EU_LANES,
+                   .rows = STRIP / EU_LANES, .stride = EU_LANES * g->stride,
+                   .lines = lines_in(TILES_CHUNK / g->block * g->block_bytes * EU_LANES)};
+    a.each = (int)(a.rows * a.lines / (tiles * VECTORS * w->units)) + 1;
+    return a;
+}
