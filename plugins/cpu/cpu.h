@@ -110,10 +110,9 @@ typedef struct cpu_interleaved {
     uint64_t tried;     /* those of them that are only if that pays on this machine */
     bool (*pays)(void); /* NULL: there are none */
     uint64_t rounded;   /* of strips: types for which there is `fast`; others are exact, or for units */
-    const cpu_products *many; /* in exact, of columns that all rows meet; NULL: as those that are chosen */
-    bool (*takes_many)(uint32_t type, int64_t n);
-    const cpu_products *many_fast; /* in fast, of types that are not `rounded`, of an even number of elements */
-    int64_t many_fast_from;
+    /* What products of that type with about n columns of k elements are done by instead, in fast or in exact, with all columns
+     * or with those that are chosen for it; NULL: by these (or it is NULL: so are all). */
+    const cpu_products *(*instead)(uint32_t type, int64_t k, int64_t n, bool fast, bool all_meet);
 } cpu_interleaved;
 
 struct cpu_variant {

@@ -29,13 +29,12 @@ const cpu_products *cpu_products_for(const cpu_task *task, const cpu_tensor *row
     const cpu_interleaved *kept = rows->group == EU_LANES ? v->planes : rows->group == EU_STRIP ? v->strips : NULL;
     const bool taken = fast && v->units && rows->ne[0] > 0 && v->units->takes(rows->type, rows->group, n);
     const bool rounded = kept && (kept->rounded >> rows->type & 1);
-    if (fast && kept && kept->many_fast && !rounded && n >= kept->many_fast_from && rows->ne[0] % 2 == 0)
-        return kept->many_fast;
+    const bool all_meet = task->node->op == ENG_OP_MUL_MAT;
+    const cpu_products *instead = kept && kept->instead ? kept->instead(rows->type, rows->ne[0], n, fast, all_meet) : NULL;
+    if (instead)
+        return instead;
     if (kept && fast && (rounded || rows->group == EU_LANES))
         return &kept->fast;
-    const bool all_meet = task->node->op == ENG_OP_MUL_MAT;
-    if (kept && !fast && kept->many && all_meet && kept->takes_many(rows->type, n))
-        return kept->many;
     if (kept && (rows->group == EU_LANES || !taken))
         return &kept->exact;
     return taken ? &v->units->products : &exact;

@@ -150,7 +150,7 @@ static planes_run run_of(const cpu_gemm *g, int planes, uint8_t *scratch)
 {
     float *factors = (float *)(scratch + LINES_BYTES);
     planes_run w = {.g = g, .planes = planes, .packed = g->packed,
-                    .panel = {scratch, factors, factors + FACTORS_BYTES / sizeof *factors},
+                    .panel = {scratch, factors, factors + FACTORS_BYTES / sizeof *factors, false},
                     .elements = g->n > SOME ? PANEL : PANEL_OF_SOME};
     if (!w.packed) {
         PLANES_V(cpu_planes_pack)(g, planes_types[g->type].form, planes, 0, g->n, scratch + PANEL_BYTES);

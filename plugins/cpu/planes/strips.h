@@ -125,10 +125,11 @@ CPU_INLINE strip_rows rows_at(const cpu_gemm *g, int64_t m, int64_t rows, int64_
     return w;
 }
 
-/* A panel of a strip. */
+/* A panel of a strip.  `asked`: who meets it asks for what comes next. */
 typedef struct strip_panel {
     uint8_t *lines;
     float *d, *m;
+    bool asked;
 } strip_panel;
 
 /* How its lines are written: as numbers are met by dot products, or for tiles (../tiles/planes.h), whose bytes have a sign:
@@ -157,7 +158,7 @@ CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int e
         CPU_UNROLL
         for (int j = 0; j < groups; j++, lines += GROUP * STRIP * (how == WIDENED ? 2 : 1)) {
             const int share = bytes * EU_LANES / groups, begin = j * share;
-            if (how == AS_MET) /* tiles ask while they meet */
+            if (how == AS_MET && !to->asked)
                 ask_ahead(&w, ask + begin, NEAR + begin, share, 0, STRIP / EU_LANES);
             CPU_UNROLL
             for (int l = 0; l < LINES_EACH; l++)

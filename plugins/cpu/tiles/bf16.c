@@ -14,6 +14,7 @@
 #include "libengine/util/util.h"
 
 #include "../units/units.h"
+#include "asks.h"
 #include "tiles.h"
 #include "variant.h"
 
@@ -21,21 +22,35 @@
 #define CHUNK (TILES_CHUNK / 2) /* words: a strip's lines and 32 columns of them stay in the nearest cache */
 #define LINE (4 * EU_STRIP)
 #define SOME_STRIPS 8    /* that meet a chunk of columns one after another */
-#define SOME_COLUMNS 256 /* of which a chunk stays in the second-level cache, in exact 384 KiB */
+#define SOME_COLUMNS 512 /* of which a chunk stays in the second-level cache, in exact half as many */
 #define COLUMNS (2 * TILE_ROWS)
-#define APART 64      /* bytes between columns, which would else lie in one set of a cache   */
+#define APART 64      /* bytes between columns one after another, which would else lie in one set of a cache, as tiles would */
 
 /* -- columns ------------------------------------------------------------------------------------- */
 
-/* A column: 32 elements after another, of these each part, a line of a tile. */
-size_t cpu_tiles_bf16_column(int64_t k, int parts)
+/* Bytes between columns, between a column's next parts, its next 32 elements, and 16 columns and the next. */
+typedef struct bf16_layout {
+    int64_t column, part, step, tile;
+} bf16_layout;
+
+/* A column is 32 elements after another, of these each part, a line of a tile.  Together they are tiles of each part, one after
+ * another: lines that are far apart would be in as many pages, more than a core knows by heart. */
+static bf16_layout layout_of(int64_t k, tiles_packing p)
 {
-    return (size_t)(parts * ((k + GROUP - 1) / GROUP) * TILE_LINE + APART);
+    const int64_t steps = (k + GROUP - 1) / GROUP, line = p.together ? TILE_ROWS * TILE_LINE : TILE_LINE;
+    const int64_t chunk = TILES_CHUNK / GROUP * p.parts * line, all = steps * p.parts * line + (p.together ? chunk + line : APART);
+    return (bf16_layout){.column = p.together ? TILE_LINE : all, .part = line, .step = p.parts * line,
+                         .tile = p.together ? all : TILE_ROWS * all};
 }
 
-size_t cpu_tiles_bf16_packed(int64_t k, int64_t n, int parts)
+size_t cpu_tiles_bf16_column(int64_t k, tiles_packing packing)
 {
-    return cpu_aligned((size_t)n * cpu_tiles_bf16_column(k, parts));
+    return (size_t)(layout_of(k, packing).tile / TILE_ROWS);
+}
+
+size_t cpu_tiles_bf16_packed(int64_t k, int64_t n, tiles_packing packing)
+{
+    return cpu_aligned((size_t)((n + TILE_ROWS - 1) / TILE_ROWS * layout_of(k, packing).tile));
 }
 
 CPU_INLINE void round_line(const float *x, uint8_t *out)
@@ -55,28 +70,37 @@ CPU_INLINE __m256i take_part(__m512 *x)
     return _mm512_cvtepi32_epi16(_mm512_srli_epi32(bits, 16));
 }
 
-CPU_INLINE void cut_line(const float *x, uint8_t *out)
+CPU_INLINE void cut_line(const float *x, uint8_t *out, int64_t part)
 {
     __m512 lo = _mm512_loadu_ps(x), hi = _mm512_loadu_ps(x + 16);
     CPU_UNROLL
     for (int p = 0; p < TILES_EXACT; p++) {
-        _mm256_storeu_si256((__m256i *)(out + p * TILE_LINE), take_part(&lo));
-        _mm256_storeu_si256((__m256i *)(out + p * TILE_LINE + 32), take_part(&hi));
+        _mm256_storeu_si256((__m256i *)(out + p * part), take_part(&lo));
+        _mm256_storeu_si256((__m256i *)(out + p * part + 32), take_part(&hi));
     }
 }
 
-void cpu_tiles_bf16_pack(const cpu_gemm *g, int64_t c0, int64_t c1, int parts, uint8_t *packed)
+/* Columns c0 .. c1 - 1 of a tile. */
+static void pack_tile(const cpu_gemm *g, int64_t c0, int64_t c1, int parts, const bf16_layout *l, uint8_t *out)
 {
-    for (int64_t c = c0; c < c1; c++) {
-        uint8_t *out = packed + (size_t)c * cpu_tiles_bf16_column(g->k, parts);
-        for (int64_t k = 0; k < g->k; k += GROUP, out += parts * TILE_LINE) {
+    for (int64_t k = 0; k < g->k; k += GROUP, out += l->step)
+        for (int64_t c = c0; c < c1; c++) {
             float buffer[GROUP];
             const float *x = cpu_gemm_elements(g, c, k, GROUP, buffer);
             if (parts == 1)
-                round_line(x, out);
+                round_line(x, out + c % TILE_ROWS * l->column);
             else
-                cut_line(x, out);
+                cut_line(x, out + c % TILE_ROWS * l->column, l->part);
         }
+}
+
+void cpu_tiles_bf16_pack(const cpu_gemm *g, int64_t c0, int64_t c1, tiles_packing packing, uint8_t *packed)
+{
+    const bf16_layout l = layout_of(g->k, packing);
+    for (int64_t c = c0, end; c < c1; c = end) {
+        end = packing.together ? c / TILE_ROWS * TILE_ROWS + TILE_ROWS : c + 1; /* one by one lines go to one page */
+        end = end < c1 ? end : c1;
+        pack_tile(g, c, end, packing.parts, &l, packed + c / TILE_ROWS * l.tile);
     }
 }
 
@@ -85,10 +109,9 @@ void cpu_tiles_bf16_pack(const cpu_gemm *g, int64_t c0, int64_t c1, int parts, u
 /* A chunk of a strip's rows times up to 32 columns. */
 typedef struct bf16_tile {
     const uint8_t *w, *x; /* the strip's lines; the first column            */
-    int64_t stride;       /* bytes from column to column                    */
+    const bf16_layout *layout;
     int64_t words;        /* of the chunk: a multiple of WORDS, or fewer     */
-    const uint8_t *ask;   /* what comes after the chunk's lines: is asked for meanwhile */
-    int64_t asks;         /* bytes of it for each step, or 0                  */
+    tile_asks *asks, *ask_columns; /* for what comes after the chunk's lines and columns */
 } bf16_tile;
 
 /* Of the thread: 0, or how large tiles are. */
@@ -115,13 +138,6 @@ static void shape_tiles(int64_t cols, int64_t words)
     tiles_configure(&s);
 }
 
-CPU_INLINE void ask(const bf16_tile *t, int64_t word)
-{
-    const uint8_t *p = t->ask + word / WORDS * t->asks;
-    for (int64_t i = 0; i < t->asks; i += 64)
-        ask_far(p + i);
-}
-
 /* A part's columns times lines.  Each sum waits for its last product, which takes as long as three others. */
 CPU_INLINE void multiply_part(const uint8_t *x, const uint8_t *behind, int64_t stride, const bool two_tiles)
 {
@@ -138,16 +154,19 @@ CPU_INLINE void multiply_part(const uint8_t *x, const uint8_t *behind, int64_t s
 /* Lines times columns, added to tiles of sums.  The least parts come first. */
 CPU_INLINE void multiply_chunk(const bf16_tile *t, const int parts, const bool two_tiles)
 {
-    const uint8_t *w = t->w, *x = t->x, *behind = t->x + TILE_ROWS * t->stride;
+    const bf16_layout l = *t->layout;
+    const uint8_t *w = t->w, *x = t->x, *behind = t->x + l.tile;
     for (int64_t i = 0; i < t->words; i += WORDS, w += WORDS * LINE) {
         TILE_LOAD(6, w, LINE);
         TILE_LOAD(7, w + TILE_LINE, LINE);
         CPU_UNROLL
         for (int p = parts - 1; p >= 0; p--)
-            multiply_part(x + p * TILE_LINE, behind + p * TILE_LINE, t->stride, two_tiles);
-        ask(t, i);
-        x += parts * TILE_LINE;
-        behind += parts * TILE_LINE;
+            multiply_part(x + p * l.part, behind + p * l.part, l.column, two_tiles);
+        ask_some(t->asks);
+        if (parts == 1)
+            ask_some(t->ask_columns);
+        x += l.step;
+        behind += l.step;
     }
 }
 
@@ -161,12 +180,18 @@ typedef float results[EU_STRIP];
 typedef struct bf16_run {
     const cpu_gemm *g;
     const uint8_t *x;
-    int parts;
+    tiles_packing packing;
+    bf16_layout layout;
     tiles_lines *lines;
     results (*near)[SOME_COLUMNS]; /* of each strip */
     uint8_t *scratch;              /* for lines     */
     int64_t m, end, c0, c1;
 } bf16_run;
+
+static int64_t some_columns(const bf16_run *w)
+{
+    return w->packing.parts == 1 ? SOME_COLUMNS : SOME_COLUMNS / 2;
+}
 
 static int64_t rows_of(const bf16_run *w, int64_t strip)
 {
@@ -239,41 +264,54 @@ const uint8_t *cpu_tiles_bf16_lines(const cpu_gemm *g, int64_t m, int64_t rows, 
     return lines_at(g, m, word);
 }
 
-/* So many words of a strip's rows from `word` on times the columns, added to their results.  Each tile of columns asks for its
- * share of the lines that come next (NULL: they are made). */
-static void run_chunk(const bf16_run *w, int64_t strip, int64_t word, int64_t words, const uint8_t *next)
+/* So many words of a strip's rows from `word` on times the columns, added to their results.  Meanwhile the lines that come next are
+ * asked for: the next strip's, or the first one's behind these, or with further columns or rows. */
+static void run_chunk(const bf16_run *w, int64_t strip, int64_t word, int64_t words, tile_asks *ask_columns)
 {
-    const int64_t steps = (words + WORDS - 1) / WORDS, tiles = (w->c1 - w->c0 + COLUMNS - 1) / COLUMNS;
+    const int64_t steps = (words + WORDS - 1) / WORDS, tiles = (w->c1 - w->c0 + COLUMNS - 1) / COLUMNS, next = strip + 1;
+    const bool last = w->m + next * EU_STRIP >= w->end, all = last && word + words >= w->g->k / 2;
+    const int64_t m = !last ? w->m + next * EU_STRIP : all && w->c1 >= w->g->n ? w->end : w->m, k0 = all ? 0 : last ? word + words : word;
+    tile_asks asks = asks_of_strip(w->g, m, 2 * k0, 2 * CHUNK, tiles * steps);
     bf16_tile t = {.w = w->lines(w->g, w->m + strip * EU_STRIP, rows_of(w, strip), word, words, w->scratch), .words = words,
-                   .stride = (int64_t)cpu_tiles_bf16_column(w->g->k, w->parts),
-                   .ask = next, .asks = next ? CHUNK * LINE / (tiles * steps) + 1 : 0};
-    for (int64_t c = w->c0; c < w->c1; c += COLUMNS, t.ask += steps * t.asks) {
+                   .layout = &w->layout, .asks = &asks, .ask_columns = ask_columns};
+    for (int64_t c = w->c0; c < w->c1; c += COLUMNS) {
         const int64_t cols = w->c1 - c < COLUMNS ? w->c1 - c : COLUMNS;
         shape_tiles(cols, words);
-        t.x = w->x + c * t.stride + word / WORDS * w->parts * TILE_LINE;
-        if (w->parts == 1)
+        t.x = w->x + c / TILE_ROWS * w->layout.tile + word / WORDS * w->layout.step;
+        if (w->packing.parts == 1)
             add_chunk(&t, 1, cols, word == 0, w->near[strip] + (c - w->c0));
         else
             add_chunk(&t, TILES_EXACT, cols, word == 0, w->near[strip] + (c - w->c0));
     }
 }
 
+/* The next chunk of columns, or further columns, or again the first. */
+static tile_asks ask_columns(const bf16_run *w, int64_t word, int64_t words, int64_t strips)
+{
+    const bool more = word + words < w->g->k / 2;
+    const int64_t c = more ? w->c0 : w->c1 < w->g->n ? w->c1 : 0, left = w->g->n - c, n = left < some_columns(w) ? left : some_columns(w);
+    const int64_t steps = strips * ((w->c1 - w->c0 + COLUMNS - 1) / COLUMNS) * ((words + WORDS - 1) / WORDS);
+    const uint8_t *at = w->x + c / TILE_ROWS * w->layout.tile + (more ? (word + words) / WORDS * w->layout.step : 0);
+    const int64_t bytes = CHUNK / WORDS * w->layout.step;
+    if (w->packing.together)
+        return asks_of(at, bytes, (n + TILE_ROWS - 1) / TILE_ROWS, w->layout.tile, steps);
+    return asks_of(at, bytes, n, w->layout.column, steps);
+}
+
 /* A chunk of all strips, one after another: columns of it stay in a cache, those of all k would not. */
 static void run_strips(const bf16_run *w)
 {
     const int64_t all = w->g->k / 2, whole = all / WORDS * WORDS, strips = (w->end - w->m + EU_STRIP - 1) / EU_STRIP;
-    const bool lie = w->lines == cpu_tiles_bf16_lines;
     int64_t words;
     for (int64_t word = 0; word < all; word += words) {
         const int64_t until = word < whole ? whole : all; /* elements that are no whole tile are a chunk of their own */
         words = until - word < CHUNK ? until - word : CHUNK;
-        for (int64_t s = 0; s < strips; s++) {
-            const int64_t then = s + 1 < strips ? s + 1 : 0;
-            run_chunk(w, s, word, words, lie ? lines_at(w->g, w->m + then * EU_STRIP, then ? word : word + words) : NULL);
-        }
+        tile_asks asks = ask_columns(w, word, words, strips);
+        for (int64_t s = 0; s < strips; s++)
+            run_chunk(w, s, word, words, &asks);
     }
-    for (int64_t s = 0; s < strips; s++)
-        for (int64_t c = w->c0; c < w->c1; c++)
+    for (int64_t c = w->c0; c < w->c1; c++)
+        for (int64_t s = 0; s < strips; s++)
             memcpy(w->g->o[c] + w->m + s * EU_STRIP, w->near[s][c - w->c0], (size_t)rows_of(w, s) * sizeof(float));
 }
 
@@ -284,21 +322,22 @@ size_t cpu_tiles_bf16_scratch(void)
     return RESULTS_BYTES + TILES_LINES_BYTES;
 }
 
-void cpu_tiles_bf16_rows(const cpu_gemm *g, int parts, tiles_lines *lines, int64_t m0, int64_t m1, uint8_t *scratch)
+void cpu_tiles_bf16_rows(const cpu_gemm *g, tiles_packing packing, tiles_lines *lines, int64_t m0, int64_t m1, uint8_t *scratch)
 {
     const int64_t each = (g->n > COLUMNS ? SOME_STRIPS : 1) * EU_STRIP; /* few columns are near as they are */
-    bf16_run w = {.g = g, .x = g->packed, .parts = parts, .lines = lines, .near = (results(*)[SOME_COLUMNS])scratch,
+    bf16_run w = {.g = g, .x = g->packed, .packing = packing, .layout = layout_of(g->k, packing), .lines = lines,
+                  .near = (results(*)[SOME_COLUMNS])scratch,
                   .scratch = scratch + RESULTS_BYTES};
     if (m0 >= m1 || g->n == 0)
         return;
     if (!w.x) {
-        cpu_tiles_bf16_pack(g, 0, g->n, parts, scratch + cpu_tiles_bf16_scratch());
+        cpu_tiles_bf16_pack(g, 0, g->n, packing, scratch + cpu_tiles_bf16_scratch());
         w.x = scratch + cpu_tiles_bf16_scratch();
     }
     for (w.m = m0; w.m < m1; w.m = w.end) {
         w.end = m1 - w.m < each ? m1 : w.m + each;
         for (w.c0 = 0; w.c0 < g->n; w.c0 = w.c1) {
-            w.c1 = g->n - w.c0 < SOME_COLUMNS ? g->n : w.c0 + SOME_COLUMNS;
+            w.c1 = g->n - w.c0 < some_columns(&w) ? g->n : w.c0 + some_columns(&w);
             run_strips(&w);
         }
     }

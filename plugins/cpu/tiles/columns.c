@@ -192,11 +192,10 @@ tile_asks cpu_tiles_ask_columns(const tile_run *w)
     const int64_t then = w->k0 + TILES_CHUNK, k0 = then < w->g->k ? then : 0;
     const int64_t c0 = k0 ? w->c0 : w->c1 < w->g->n ? w->c1 : 0, left = w->g->n - c0, n = left < SOME_COLUMNS ? left : SOME_COLUMNS;
     const int64_t strips = (w->end - w->m + STRIP - 1) / STRIP, tiles = (w->c1 - w->c0 + TILE_ROWS - 1) / TILE_ROWS;
-    const int64_t each = planes_group_bytes(w->given, EXACT), column = planes_column_bytes(w->given, EXACT, w->g->k);
-    tile_asks a = {.at = w->packed + c0 * column + k0 / GROUP * each, .rows = n, .stride = column, .lines = lines_in(GROUPS * each)};
+    const int64_t steps = strips * tiles * VECTORS * w->units;
     if (w->in_units)
-        a = (tile_asks){.at = w->packed + c0 / TILE_ROWS * w->next + bytes_of(w->form, k0), .stride = w->next,
-                        .rows = (n + TILE_ROWS - 1) / TILE_ROWS, .lines = lines_in(bytes_of(w->form, TILES_CHUNK))};
-    a.each = (int)(a.rows * a.lines / (strips * tiles * VECTORS * w->units)) + 1;
-    return a;
+        return asks_of(w->packed + c0 / TILE_ROWS * w->next + bytes_of(w->form, k0), bytes_of(w->form, TILES_CHUNK),
+                       (n + TILE_ROWS - 1) / TILE_ROWS, w->next, steps);
+    const int64_t each = planes_group_bytes(w->given, EXACT), column = planes_column_bytes(w->given, EXACT, w->g->k);
+    return asks_of(w->packed + c0 * column + k0 / GROUP * each, GROUPS * each, n, column, steps);
 }

@@ -6,7 +6,7 @@
 void cpu_tiles_make_lines(const tile_run *w, int64_t m)
 {
     const int64_t rows = w->end - m < STRIP ? w->end - m : STRIP;
-    const strip_panel panel = {w->near->lines, w->near->d, w->near->m};
+    const strip_panel panel = {w->near->lines, w->near->d, w->near->m, true};
     planes_types[w->g->type].type->tiles(w->g, w->k0, w->units * w->form.elements, rows_at(w->g, m, rows, w->k0), &panel);
 }
 
@@ -30,9 +30,5 @@ tile_asks cpu_tiles_ask_lines(const tile_run *w, int64_t m)
     const bool last = m + STRIP >= w->end, all = last && w->k0 + TILES_CHUNK >= g->k;
     const int64_t then = !last ? m + STRIP : all && w->c1 >= g->n ? w->end : w->m, k0 = all ? 0 : last ? w->k0 + TILES_CHUNK : w->k0;
     const int64_t tiles = (w->c1 - w->c0 + TILE_ROWS - 1) / TILE_ROWS;
-    tile_asks a = {.at = g->a + (then - g->row0) * g->stride + k0 / g->block * g->block_bytes * EU_LANES,
-                   .rows = STRIP / EU_LANES, .stride = EU_LANES * g->stride,
-                   .lines = lines_in(TILES_CHUNK / g->block * g->block_bytes * EU_LANES)};
-    a.each = (int)(a.rows * a.lines / (tiles * VECTORS * w->units)) + 1;
-    return a;
+    return asks_of_strip(g, then, k0, TILES_CHUNK, tiles * VECTORS * w->units);
 }

@@ -15,7 +15,6 @@
 #include "../cpu.h"
 #include "planes.h"
 
-extern const cpu_products cpu_tiles_rounded;
 extern const cpu_interleaved PLANES_V(cpu_planes);
 static const cpu_interleaved *const dot = &PLANES_V(cpu_planes);
 
@@ -96,18 +95,6 @@ CPU_INLINE void sum_of_next(const coming_unit *n, const int p, const bool odd, c
     } else {
         MULTIPLY(2, n, 2, form);
         STORE(5, *stored, 2);
-    }
-}
-
-CPU_INLINE void ask(tile_asks *a)
-{
-    for (int i = 0; i < a->each && a->rows > 0; i++) {
-        ask_far(a->at + 64 * a->line);
-        if (++a->line < a->lines)
-            continue;
-        a->line = 0;
-        a->at += a->stride;
-        a->rows--;
     }
 }
 
@@ -216,8 +203,8 @@ CPU_INLINE void meet_vector(const tile_run *w, coming_unit *n, bool *odd, tile_s
             step(n, true, sums, &met, form, cols, sum);
         else
             step(n, false, sums, &met, form, cols, sum);
-        ask(&w->asks[0]);
-        ask(&w->asks[1]);
+        ask_some(&w->asks[0]);
+        ask_some(&w->asks[1]);
         if (__builtin_expect(any_apart(met.x), 0)) {
             vf kept[TILE_ROWS]; /* a function's argument is in memory, and these are not else */
             CPU_UNROLL
@@ -436,14 +423,19 @@ static void fast_rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratc
     dot->fast.rows(g, m0, m1, scratch);
 }
 
+static const cpu_products *instead(uint32_t type, int64_t k, int64_t n, bool fast, bool all_meet)
+{
+    (void)k;
+    if (fast)
+        return n >= TILES_ROUNDED ? &cpu_tiles_rounded[all_meet] : NULL;
+    return all_meet && takes(type, n) ? &many : NULL;
+}
+
 const cpu_interleaved cpu_tiles_planes = {
     .exact = {scratch_bytes, packed_bytes, pack, rows, grain, column_bytes},
     .fast = {fast_scratch, fast_packed, fast_pack, fast_rows, grain, fast_column},
     .types = 0 LANES_TYPES(EU_LANES_BIT),
     .tried = 0 GRID_TYPES(EU_LANES_BIT),
     .pays = eu_gathers_pay,
-    .many = &many,
-    .takes_many = takes,
-    .many_fast = &cpu_tiles_rounded,
-    .many_fast_from = TILES_ROUNDED,
+    .instead = instead,
 };

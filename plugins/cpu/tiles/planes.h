@@ -7,6 +7,7 @@
 #define CPU_TILES_PLANES_H
 
 #include "../planes/types.h"
+#include "asks.h"
 #include "tiles.h"
 #include "variant.h"
 
@@ -67,13 +68,6 @@ typedef struct workspace {
     float d[2 * GROUPS * STRIP], m[2 * GROUPS * STRIP];
 } workspace;
 
-/* What is asked for, into the second-level cache, while other things are met: rows of cache lines, some in each step. */
-typedef struct tile_asks {
-    const uint8_t *at;
-    int64_t line, lines, rows, stride;
-    int each;
-} tile_asks;
-
 /* Some strips, rows m .. end - 1, columns c0 .. c1 - 1, and a chunk of k. */
 typedef struct tile_run {
     const cpu_gemm *g;
@@ -88,11 +82,6 @@ typedef struct tile_run {
     tile_asks *asks;     /* for columns, and for lines                */
     int *shaped;         /* for how many columns tiles are; 0: none  */
 } tile_run;
-
-CPU_INLINE int64_t lines_in(int64_t bytes)
-{
-    return (bytes + 63) / 64;
-}
 
 /*
  * Columns as units: of 16 (or fewer, and zeros) all units of k, then those of the next 16.  Columns are packed so where all

@@ -46,7 +46,7 @@ CPU_INLINE void round_line(const uint8_t *line, vf d, vf m, uint8_t *to)
 static const uint8_t *rounded_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t word, int64_t words, uint8_t *to)
 {
     const planes_form form = planes_types[g->type].form;
-    const strip_panel panel = {to + BYTES_AT, (float *)(to + SCALES_AT), (float *)(to + MINIMA_AT)};
+    const strip_panel panel = {to + BYTES_AT, (float *)(to + SCALES_AT), (float *)(to + MINIMA_AT), true};
     const int64_t lines = words / 2, each = LINES_EACH / form.parts;
     planes_types[g->type].type->panel(g, 2 * word, 2 * words, rows_at(g, m, rows, 2 * word), &panel);
     for (int64_t i = 0; i < lines; i++)
@@ -87,31 +87,14 @@ static const uint8_t *rounded_elements(const cpu_gemm *g, int64_t m, int64_t row
 
 /* -- all ------------------------------------------------------------------------------------------ */
 
-static size_t column_bytes(uint32_t type, int64_t k)
+static size_t column_bytes(int64_t k, bool together)
 {
-    (void)type;
-    return cpu_tiles_bf16_column(k, 1);
+    return cpu_tiles_bf16_column(k, (tiles_packing){1, together});
 }
 
-static size_t packed_bytes(uint32_t type, int64_t k, int64_t n)
+static size_t packed_bytes(int64_t k, int64_t n, bool together)
 {
-    (void)type;
-    return cpu_tiles_bf16_packed(k, n, 1);
-}
-
-static size_t scratch_bytes(uint32_t type, int64_t k, int64_t n)
-{
-    return cpu_tiles_bf16_scratch() + packed_bytes(type, k, n);
-}
-
-static void pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)
-{
-    cpu_tiles_bf16_pack(g, c0, c1, 1, out);
-}
-
-static void rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
-{
-    cpu_tiles_bf16_rows(g, 1, g->group == EU_STRIP ? rounded_elements : rounded_lines, m0, m1, scratch);
+    return cpu_tiles_bf16_packed(k, n, (tiles_packing){1, together});
 }
 
 static int64_t grain(int64_t n)
@@ -120,4 +103,35 @@ static int64_t grain(int64_t n)
     return EU_STRIP;
 }
 
-const cpu_products cpu_tiles_rounded = {scratch_bytes, packed_bytes, pack, rows, grain, column_bytes};
+#define PRODUCTS(name, together)                                                                                       \
+    static size_t column_##name(uint32_t type, int64_t k)                                                              \
+    {                                                                                                                  \
+        (void)type;                                                                                                    \
+        return column_bytes(k, together);                                                                              \
+    }                                                                                                                  \
+    static size_t packed_##name(uint32_t type, int64_t k, int64_t n)                                                   \
+    {                                                                                                                  \
+        (void)type;                                                                                                    \
+        return packed_bytes(k, n, together);                                                                           \
+    }                                                                                                                  \
+    static size_t scratch_##name(uint32_t type, int64_t k, int64_t n)                                                  \
+    {                                                                                                                  \
+        (void)type;                                                                                                    \
+        return cpu_tiles_bf16_scratch() + packed_bytes(k, n, together);                                                \
+    }                                                                                                                  \
+    static void pack_##name(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)                                      \
+    {                                                                                                                  \
+        cpu_tiles_bf16_pack(g, c0, c1, (tiles_packing){1, together}, out);                                             \
+    }                                                                                                                  \
+    static void rows_##name(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)                               \
+    {                                                                                                                  \
+        cpu_tiles_bf16_rows(g, (tiles_packing){1, together}, g->group == EU_STRIP ? rounded_elements : rounded_lines,  \
+                            m0, m1, scratch);                                                                          \
+    }
+PRODUCTS(apart, false)
+PRODUCTS(together, true)
+
+const cpu_products cpu_tiles_rounded[2] = {
+    {scratch_apart, packed_apart, pack_apart, rows_apart, grain, column_apart},
+    {scratch_together, packed_together, pack_together, rows_together, grain, column_together},
+};
