@@ -115,6 +115,24 @@ typedef struct cpu_interleaved {
     const cpu_products *(*instead)(uint32_t type, int64_t k, int64_t n, bool fast, bool all_meet);
 } cpu_interleaved;
 
+/*
+ * Attention's blocks of CPU_ATTN_CELLS cells by a matrix unit, which a variant may have for precision fast: d elements of a
+ * key, e of a value, so many queries.  Scores are [query][cell], sums [query][e]; of both there are CPU_ATTN_TOGETHER queries
+ * or a multiple, the last without a meaning.  Keys and values are rows of floats, one after another; where there are fewer
+ * cells, zeros.
+ */
+#define CPU_ATTN_TOGETHER 16
+typedef struct cpu_attn_shape {
+    int64_t d, e, columns;
+} cpu_attn_shape;
+typedef struct cpu_attn_unit {
+    bool (*takes)(int64_t d, int64_t e, int64_t columns);
+    size_t (*scratch_bytes)(int64_t d, int64_t e, int64_t columns);
+    void (*queries)(const cpu_attn_shape *s, const uint8_t *const *q, uint8_t *scratch);
+    void (*scores)(const cpu_attn_shape *s, const float *k, float *score, uint8_t *scratch);
+    void (*values)(const cpu_attn_shape *s, const float *v, const float *p, float *sum, uint8_t *scratch); /* adds */
+} cpu_attn_unit;
+
 struct cpu_variant {
     const char *name;
     bool (*works)(void);       /* tried once where the processor has them; NULL: no need */
@@ -128,6 +146,7 @@ struct cpu_variant {
     double (*fma)(int64_t rounds, float *sum);
     double (*matrix)(int64_t rounds, float *sum); /* of a matrix unit; NULL: none */
     const cpu_units *units; /* NULL: none                                    */
+    const cpu_attn_unit *attention; /* NULL: none                            */
     const cpu_interleaved *planes, *strips; /* of EU_LANES (planes/) and EU_STRIP rows (ops/gemm_strips.c); NULL: none */
 };
 

@@ -27,7 +27,7 @@ CF_TOLERANCE(MUL_MAT_ID, 4, 1, 0.1, "as mul_mat")
 CF_FAST(MUL_MAT, 262144, 65536, 0, "2^-6 of the magnitude an element, 2^-8 a row: int8 in blocks of 32")
 CF_FAST(MUL_MAT_ID, 262144, 65536, 0, "as mul_mat")
 CF_FAST(GATED_DELTA_NET, 262144, 65536, 0, "2^-6 and 2^-8: bf16 has 2^-9, and errors come back through the state")
-CF_FAST(ATTENTION, 262144, 65536, 0, "as mul_mat, for q; the weights p rounded to bf16 have 2^-9")
+CF_FAST(ATTENTION, 262144, 65536, 0, "as mul_mat, for q; weights p, K and V rounded to bf16 have 2^-9")
 CF_TOLERANCE(HADAMARD, 4, 2, 0, "log2(group) additions and a scaling; the magnitude is the whole group's")
 CF_TOLERANCE(QUANTIZE, 0, 0, 0, "encoded: each value within one step of the format from the oracle's, a row's "
              "squared error "

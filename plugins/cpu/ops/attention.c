@@ -17,6 +17,7 @@ enum { SINKS = 8, TABLE = 9 }; /* operands */
 #define CUT 512           /* cells of a part                                 */
 #define FEW 8             /* parts are shared out for at most this many tokens */
 #define CHUNK_COLUMNS 96  /* columns of a chunk at most, if the group is smaller */
+#define UNIT_COLUMNS 192  /* by a unit, for which a block is made ready once     */
 #define LEAST_COLUMNS 24  /* chunks are not made smaller than that ...       */
 #define ENOUGH_UNITS 64   /* ... to give many threads something to do        */
 
@@ -28,7 +29,7 @@ static attn_shape shape_of(const cpu_task *task)
     if (s.heads == 0)
         s.kv_heads = 0; /* nothing to do */
     s.group = s.kv_heads ? s.heads / s.kv_heads : 1;
-    int64_t width = CHUNK_COLUMNS;
+    int64_t width = task->variant->attention && task->node->precision == ENG_PRECISION_FAST ? UNIT_COLUMNS : CHUNK_COLUMNS;
     while (width > LEAST_COLUMNS && s.kv_heads * s.tokens * s.group < ENOUGH_UNITS * width)
         width /= 2;
     s.chunk = s.group < width ? width / s.group : 1;
@@ -41,20 +42,42 @@ static attn_shape shape_of(const cpu_task *task)
     return s;
 }
 
-/* Bytes of the chunk's queries, packed. */
+/* What has a block's products with all queries of a chunk, in precision fast; NULL: nothing. */
+static const cpu_attn_unit *unit_for(const cpu_task *task, const attn_shape *s)
+{
+    const cpu_attn_unit *unit = task->variant->attention;
+    const bool fast = task->node->precision == ENG_PRECISION_FAST;
+    return fast && unit && unit->takes(s->d, s->e, s->columns) ? unit : NULL;
+}
+
+/* Columns for which there is room. */
+static int64_t room_for(const attn_shape *s)
+{
+    return (s->columns + CPU_ATTN_TOGETHER - 1) / CPU_ATTN_TOGETHER * CPU_ATTN_TOGETHER;
+}
+
+/* Bytes of the chunk's queries, packed, and of what it takes to multiply them. */
 static size_t packed_bytes(const cpu_task *task, const attn_shape *s)
 {
+    if (unit_for(task, s))
+        return 0;
     return cpu_products_for(task, task->in[1], s->columns)->packed_bytes(task->in[1]->type, s->d, s->columns);
+}
+
+static size_t product_bytes(const cpu_task *task, const attn_shape *s)
+{
+    const cpu_attn_unit *unit = unit_for(task, s);
+    const cpu_tensor *k = task->in[1];
+    return unit ? unit->scratch_bytes(s->d, s->e, s->columns)
+                : cpu_products_for(task, k, s->columns)->scratch_bytes(k->type, s->d, s->columns);
 }
 
 static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
-    const cpu_tensor *k = task->in[1];
     attn_shape s = shape_of(task);
-    return cpu_products_for(task, k, s.columns)->scratch_bytes(k->type, s.d, s.columns) + packed_bytes(task, &s) +
-           floats(CELLS * s.columns) + floats(CELLS * s.e) + floats(s.chunk * CELLS) +
-           2 * floats(s.columns * s.e) +
+    return product_bytes(task, &s) + packed_bytes(task, &s) + floats(CELLS * room_for(&s)) +
+           floats(CELLS * (s.d > s.e ? s.d : s.e)) + floats(s.chunk * CELLS) + 2 * floats(room_for(&s) * s.e) +
            8 * floats(2 * s.columns) + floats(CELLS) + 4096;
 }
 
@@ -74,7 +97,8 @@ static float scores(const attn_work *w, int64_t c, float *s, float max)
     const float *bias = w->bias + c / w->s.group * CELLS;
     vf scale = v_set1(w->softcap != 0 ? w->scale / w->softcap : w->scale), slope = v_set1(w->slope[c]),
        top = v_set1(max);
-    for (int64_t j = 0; j < CELLS; j += CPU_VL) {
+    CPU_UNROLL
+    for (int j = 0; j < CELLS; j += CPU_VL) {
         vf x = v_load(s + j) * scale, b = v_load(bias + j);
         if (w->softcap != 0)
             x = w->softcap * v_tanh_of(x);
@@ -83,6 +107,15 @@ static float scores(const attn_work *w, int64_t c, float *s, float max)
         top = v_max(x, top);
     }
     return v_hmax(top);
+}
+
+static void scale_row(float *x, int64_t n, float f)
+{
+    int64_t i = 0;
+    for (; i + CPU_VL <= n; i += CPU_VL)
+        v_store(x + i, v_load(x + i) * v_set1(f));
+    for (; i < n; i++)
+        x[i] *= f;
 }
 
 /* Raw products become weights; maxima, totals and sums are brought up to date. */
@@ -101,14 +134,14 @@ static void weigh(const attn_work *w, int64_t n)
             continue;
         }
         if (max > w->max[c]) {
-            float f = expf(w->max[c] - max), *sum = w->sum + c * w->s.e;
-            for (int64_t i = 0; i < w->s.e; i++)
-                sum[i] *= f;
+            float f = expf(w->max[c] - max);
+            scale_row(w->sum + c * w->s.e, w->s.e, f);
             w->total[c] *= f;
             w->max[c] = max;
         }
         vf total = {0};
-        for (int64_t j = 0; j < CELLS; j += CPU_VL) {
+        CPU_UNROLL
+        for (int j = 0; j < CELLS; j += CPU_VL) {
             /* weights below the normal numbers would cost time and weigh nothing */
             vf x = v_load(s + j) - max, p = v_select(x < -87.0f, (vf){0}, v_exp_down(x));
             v_store(s + j, p);
@@ -191,6 +224,30 @@ static void add_values(const attn_work *w, cpu_rows v, bool partly)
     }
 }
 
+/* A block's rows decoded, and zeros behind them. */
+static const float *all_rows(const attn_work *w, const cpu_tensor *t, const uint8_t *at, int64_t n)
+{
+    const int64_t each = t->ne[0];
+    const cpu_format *f = &cpu_formats[t->type];
+    for (int64_t j = 0; j < n; j++)
+        f->decode(at + j * t->nb[1], 0, each, w->value + j * each);
+    memset(w->value + n * each, 0, (size_t)((CELLS - n) * each) * sizeof *w->value);
+    return w->value;
+}
+
+/* The block by a unit. */
+static void do_whole_block(attn_work *w, const uint8_t *key, const uint8_t *value, int64_t n, bool partly)
+{
+    w->unit->scores(&w->shape, all_rows(w, w->task->in[1], key, n), w->score, w->gemm);
+    weigh(w, n);
+    const float *v = all_rows(w, w->task->in[2], value, n);
+    const cpu_rows rows = {(const uint8_t *)v, w->s.e * 4, n, w->s.e, ENG_TYPE_F32, true, NULL};
+    if (partly && !finite_values(&rows))
+        add_values_carefully(w, &rows, 0);
+    else
+        w->unit->values(&w->shape, v, w->score, w->sum, w->gemm);
+}
+
 static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
 {
     const cpu_tensor *k = w->task->in[1], *v = w->task->in[2];
@@ -199,6 +256,10 @@ static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
         return;
     const uint8_t *key = k->data + w->kv_head * k->nb[2] + cell0 * k->nb[1],
                   *value = v->data + w->kv_head * v->nb[2] + cell0 * v->nb[1];
+    if (w->unit) {
+        do_whole_block(w, key, value, n, sight == PARTLY);
+        return;
+    }
     cpu_gemm g = {.a = key, .stride = k->nb[1], .block = k->block, .block_bytes = k->block_bytes, .type = k->type,
                   .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q, .o = w->score_at,
                   .blocked = CPU_V(cpu_gemm_blocked)(w->columns), .packed = w->packed};
@@ -241,6 +302,11 @@ static void start(attn_work *w)
         w->q[c] = q->data + h * q->nb[1] + t * q->nb[2];
         w->score_at[c] = w->score + c * CELLS;
         w->slope[c] = alibi_slope(w->max_bias, w->s.heads, h);
+    }
+    if (w->unit) {
+        w->shape = (cpu_attn_shape){w->s.d, w->s.e, w->columns};
+        w->unit->queries(&w->shape, w->q, w->gemm);
+        return;
     }
     cpu_gemm g = {.block = k->block, .type = k->type, .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q};
     w->product->pack(&g, 0, w->columns, w->packed);
@@ -357,11 +423,12 @@ static attn_work work_of(const cpu_task *task, const cpu_run *run)
     w.scale = (float)task->node->fp[ENG_ATTN_SCALE];
     w.softcap = (float)task->node->fp[ENG_ATTN_SOFTCAP];
     w.max_bias = task->node->fp[ENG_ATTN_MAX_BIAS];
-    w.score = take_floats(&scratch, CELLS * w.s.columns);
-    w.value = take_floats(&scratch, CELLS * w.s.e);
+    w.unit = unit_for(task, &w.s);
+    w.score = take_floats(&scratch, CELLS * room_for(&w.s));
+    w.value = take_floats(&scratch, CELLS * (w.s.d > w.s.e ? w.s.d : w.s.e));
     w.bias = take_floats(&scratch, CELLS * w.s.chunk);
-    w.sum = take_floats(&scratch, w.s.columns * w.s.e);
-    w.all_sum = take_floats(&scratch, w.s.columns * w.s.e);
+    w.sum = take_floats(&scratch, room_for(&w.s) * w.s.e);
+    w.all_sum = take_floats(&scratch, room_for(&w.s) * w.s.e);
     w.all_max = take_floats(&scratch, w.s.columns);
     w.all_total = take_floats(&scratch, w.s.columns);
     w.product = cpu_products_for(task, task->in[1], w.s.columns);

@@ -24,11 +24,13 @@ typedef struct attn_work {
     int64_t columns;          /* (t1 - t0) * group                           */
     float scale, softcap;
     double max_bias;
+    const cpu_attn_unit *unit;   /* what has blocks as a whole; NULL: nothing */
+    cpu_attn_shape shape;        /* for it                                   */
     const cpu_products *product; /* of K and queries                         */
-    uint8_t *gemm;
+    uint8_t *gemm;               /* scratch of one or the other               */
     uint8_t *packed;          /* the chunk's queries                         */
     float *score;             /* [column][CPU_ATTN_CELLS]                    */
-    float *value;             /* [CPU_ATTN_CELLS][e]: V decoded              */
+    float *value;             /* [CPU_ATTN_CELLS][e]: V decoded, or for a unit K */
     float *bias;              /* [token][CPU_ATTN_CELLS]: added to scores; -inf: unseen */
     float *sum;               /* [column][e]                                 */
     float *max, *total, *slope;

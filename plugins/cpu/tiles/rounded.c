@@ -10,6 +10,7 @@
 
 #include "../cpu.h"
 #include "../planes/types.h"
+#include "pairs.h"
 #include "tiles.h"
 #include "variant.h"
 
@@ -27,20 +28,12 @@ CPU_INLINE __m512 weight(__m512i bytes, const int i, vf d, vf m)
     return (__m512)v_fma(v_cvt((vi)number), d, m);
 }
 
-/* Two elements of 16 rows, side by side. */
-CPU_INLINE __m512i pair(__m512 first, __m512 second)
-{
-    const __m512i across = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5,
-                                            20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-    return _mm512_permutexvar_epi16(across, (__m512i)_mm512_cvtne2ps_pbh(second, first));
-}
-
 /* A line of bytes of 16 rows becomes two of bf16. */
 CPU_INLINE void round_line(const uint8_t *line, vf d, vf m, uint8_t *to)
 {
     const __m512i bytes = _mm512_load_si512(line);
-    _mm512_store_si512(to, pair(weight(bytes, 0, d, m), weight(bytes, 1, d, m)));
-    _mm512_store_si512(to + LINE, pair(weight(bytes, 2, d, m), weight(bytes, 3, d, m)));
+    _mm512_store_si512(to, rounded_pairs(weight(bytes, 0, d, m), weight(bytes, 1, d, m)));
+    _mm512_store_si512(to + LINE, rounded_pairs(weight(bytes, 2, d, m), weight(bytes, 3, d, m)));
 }
 
 static const uint8_t *rounded_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t word, int64_t words, uint8_t *to)
@@ -70,7 +63,7 @@ CPU_INLINE void round_elements(const uint8_t *at, int64_t words, const bool half
 {
     for (int64_t w = 0; w < words; w++)
         for (int v = 0; v < VECTORS; v++)
-            _mm512_store_si512(to + w * LINE + 4 * ROWS * v, pair(element_of(at, 2 * VECTORS * w + v, half),
+            _mm512_store_si512(to + w * LINE + 4 * ROWS * v, rounded_pairs(element_of(at, 2 * VECTORS * w + v, half),
                                                                   element_of(at, 2 * VECTORS * w + VECTORS + v, half)));
 }
 

@@ -10,6 +10,7 @@
 extern const cpu_op *const cpu_ops_avx512[ENG_OP_LIMIT];
 extern const cpu_interleaved cpu_tiles_planes, cpu_tiles_strips;
 extern const cpu_units cpu_units_avx512vnni;
+extern const cpu_attn_unit cpu_tiles_attention;
 
 /* -- do tiles work? ---------------------------------------------------------------------------- */
 
@@ -143,4 +144,5 @@ const cpu_variant cpu_variant_amx = {
     .strips = &cpu_tiles_strips,
     .matrix = matrix,
     .units = &cpu_units_avx512vnni,
+    .attention = &cpu_tiles_attention,
 };
