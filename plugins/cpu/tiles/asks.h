@@ -4,41 +4,39 @@
 
 #include "../ops/gemm.h"
 
-/* Rows of cache lines, `each` of these in a step: more at once are more misses than a core can have. */
+/* In each step some bytes of a row, and when all rows had their turn the next bytes of the first: more at once are more misses
+ * than a core can have. */
 typedef struct tile_asks {
-    const uint8_t *at;
-    int64_t line, lines, rows, stride;
-    int64_t each;
+    const uint8_t *begin, *at;
+    int64_t row, rows, stride, bytes;
 } tile_asks;
 
 CPU_INLINE tile_asks asks_of(const uint8_t *at, int64_t bytes, int64_t rows, int64_t stride, int64_t steps)
 {
     const int64_t lines = (bytes + 63) / 64;
-    return (tile_asks){.at = at, .lines = lines, .rows = rows, .stride = stride, .each = rows * lines / steps + 1};
+    return (tile_asks){.begin = at, .at = at, .rows = rows, .stride = stride,
+                       .bytes = 64 * ((int64_t)((uint32_t)(rows * lines) / (uint32_t)steps) + 1)};
 }
 
 /* Elements k0 .. k0 + kc - 1 of a strip of weights that begins with row m. */
 CPU_INLINE tile_asks asks_of_strip(const cpu_gemm *g, int64_t m, int64_t k0, int64_t kc, int64_t steps)
 {
+    const uint32_t block = (uint32_t)g->block; /* a strip of one column is met in less time than long divisions take */
     const int64_t each = g->block_bytes * g->group; /* bytes of a block, of rows that are kept side by side */
-    return asks_of(g->a + (m - g->row0) * g->stride + k0 / g->block * each, kc / g->block * each, EU_STRIP / g->group,
-                   g->group * g->stride, steps);
+    return asks_of(g->a + (m - g->row0) * g->stride + (uint32_t)k0 / block * each, (uint32_t)kc / block * each,
+                   EU_STRIP / (uint32_t)g->group, g->group * g->stride, steps);
 }
 
 CPU_INLINE void ask_some(tile_asks *a)
 {
-    for (int64_t left = a->each; left > 0 && a->rows > 0;) {
-        const int64_t some = left < a->lines - a->line ? left : a->lines - a->line;
-        for (int64_t i = 0; i < some; i++)
-            ask_far(a->at + 64 * (a->line + i));
-        left -= some;
-        a->line += some;
-        if (a->line < a->lines)
-            continue;
-        a->line = 0;
-        a->at += a->stride;
-        a->rows--;
-    }
+    for (int64_t i = 0; i < a->bytes; i += 64)
+        ask_far(a->at + i);
+    a->at += a->stride;
+    if (++a->row < a->rows)
+        return;
+    a->row = 0;
+    a->begin += a->bytes;
+    a->at = a->begin;
 }
 
 #endif

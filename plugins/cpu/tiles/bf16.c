@@ -34,7 +34,7 @@ typedef struct bf16_layout {
 } bf16_layout;
 
 /* A column is 32 elements after another, of these each part, a line of a tile.  Together they are tiles of each part, one after
- * another: lines that are far apart would be in as many pages, more than a core knows by heart. */
+ * another: lines that are far apart would be in as many pages, more than a core knows by heart.  (In exact that gains nothing.) */
 static bf16_layout layout_of(int64_t k, tiles_packing p)
 {
     const int64_t steps = (k + GROUP - 1) / GROUP, line = p.together ? TILE_ROWS * TILE_LINE : TILE_LINE;
@@ -163,7 +163,7 @@ CPU_INLINE void multiply_chunk(const bf16_tile *t, const int parts, const bool t
         for (int p = parts - 1; p >= 0; p--)
             multiply_part(x + p * l.part, behind + p * l.part, l.column, two_tiles);
         ask_some(t->asks);
-        if (parts == 1)
+        if (parts == 1) /* in exact there are three times as many, and three times as long to bring them */
             ask_some(t->ask_columns);
         x += l.step;
         behind += l.step;
@@ -183,7 +183,7 @@ typedef struct bf16_run {
     tiles_packing packing;
     bf16_layout layout;
     tiles_lines *lines;
-    results (*near)[SOME_COLUMNS]; /* of each strip */
+    results *near; /* of each strip some_columns(), without gaps, which would leave sets of a cache to nobody */
     uint8_t *scratch;              /* for lines     */
     int64_t m, end, c0, c1;
 } bf16_run;
@@ -191,6 +191,11 @@ typedef struct bf16_run {
 static int64_t some_columns(const bf16_run *w)
 {
     return w->packing.parts == 1 ? SOME_COLUMNS : SOME_COLUMNS / 2;
+}
+
+static results *near_of(const bf16_run *w, int64_t strip)
+{
+    return w->near + strip * some_columns(w);
 }
 
 static int64_t rows_of(const bf16_run *w, int64_t strip)
@@ -279,9 +284,9 @@ static void run_chunk(const bf16_run *w, int64_t strip, int64_t word, int64_t wo
         shape_tiles(cols, words);
         t.x = w->x + c / TILE_ROWS * w->layout.tile + word / WORDS * w->layout.step;
         if (w->packing.parts == 1)
-            add_chunk(&t, 1, cols, word == 0, w->near[strip] + (c - w->c0));
+            add_chunk(&t, 1, cols, word == 0, near_of(w, strip) + (c - w->c0));
         else
-            add_chunk(&t, TILES_EXACT, cols, word == 0, w->near[strip] + (c - w->c0));
+            add_chunk(&t, TILES_EXACT, cols, word == 0, near_of(w, strip) + (c - w->c0));
     }
 }
 
@@ -306,13 +311,15 @@ static void run_strips(const bf16_run *w)
     for (int64_t word = 0; word < all; word += words) {
         const int64_t until = word < whole ? whole : all; /* elements that are no whole tile are a chunk of their own */
         words = until - word < CHUNK ? until - word : CHUNK;
-        tile_asks asks = ask_columns(w, word, words, strips);
+        tile_asks asks = {0};
+        if (w->packing.parts == 1)
+            asks = ask_columns(w, word, words, strips);
         for (int64_t s = 0; s < strips; s++)
             run_chunk(w, s, word, words, &asks);
     }
     for (int64_t c = w->c0; c < w->c1; c++)
         for (int64_t s = 0; s < strips; s++)
-            memcpy(w->g->o[c] + w->m + s * EU_STRIP, w->near[s][c - w->c0], (size_t)rows_of(w, s) * sizeof(float));
+            memcpy(w->g->o[c] + w->m + s * EU_STRIP, near_of(w, s)[c - w->c0], (size_t)rows_of(w, s) * sizeof(float));
 }
 
 #define RESULTS_BYTES (SOME_STRIPS * SOME_COLUMNS * (int)sizeof(results))
@@ -326,7 +333,7 @@ void cpu_tiles_bf16_rows(const cpu_gemm *g, tiles_packing packing, tiles_lines *
 {
     const int64_t each = (g->n > COLUMNS ? SOME_STRIPS : 1) * EU_STRIP; /* few columns are near as they are */
     bf16_run w = {.g = g, .x = g->packed, .packing = packing, .layout = layout_of(g->k, packing), .lines = lines,
-                  .near = (results(*)[SOME_COLUMNS])scratch,
+                  .near = (results *)scratch,
                   .scratch = scratch + RESULTS_BYTES};
     if (m0 >= m1 || g->n == 0)
         return;

@@ -41,7 +41,6 @@ static const cpu_products *const others = &cpu_strips_avx512.exact;
     }
 PRODUCTS(exact, TILES_EXACT, false)
 PRODUCTS(fast, 1, false)
-PRODUCTS(exact_together, TILES_EXACT, true)
 PRODUCTS(fast_together, 1, true)
 
 static int64_t grain(int64_t n)
@@ -50,14 +49,14 @@ static int64_t grain(int64_t n)
 }
 
 #define CALLS(name) {scratch_##name, packed_##name, pack_##name, rows_##name, grain, column_##name}
-static const cpu_products exact_together = CALLS(exact_together), fast_together = CALLS(fast_together);
+static const cpu_products fast_together = CALLS(fast_together);
 
 #define MANY 32 /* columns of bf16, of which those that are apart are in more pages than a core knows by heart */
 
 static const cpu_products *instead(uint32_t type, int64_t k, int64_t n, bool fast, bool all_meet)
 {
     if (type == ENG_TYPE_BF16)
-        return !all_meet || n <= MANY ? NULL : fast ? &fast_together : &exact_together;
+        return fast && all_meet && n > MANY ? &fast_together : NULL;
     return fast && n >= TILES_ROUNDED && k % 2 == 0 ? &cpu_tiles_rounded[all_meet] : NULL;
 }
 
