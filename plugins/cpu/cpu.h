@@ -111,7 +111,7 @@ typedef struct cpu_interleaved {
     bool (*pays)(void); /* NULL: there are none */
     uint64_t rounded;   /* of strips: types for which there is `fast`; others are exact, or for units */
     /* What products of that type with about n columns of k elements are done by instead, in fast or in exact, with all columns
-     * or with those that are chosen for it; NULL: by these (or it is NULL: so are all). */
+     * or with those that are chosen for it; NULL: by these (or it is NULL: so are all).  Where it never is in fast, `fast` is left out. */
     const cpu_products *(*instead)(uint32_t type, int64_t k, int64_t n, bool fast, bool all_meet);
 } cpu_interleaved;
 

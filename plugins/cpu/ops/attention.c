@@ -21,6 +21,12 @@ enum { SINKS = 8, TABLE = 9 }; /* operands */
 #define LEAST_COLUMNS 24  /* chunks are not made smaller than that ...       */
 #define ENOUGH_UNITS 64   /* ... to give many threads something to do        */
 
+/* What has a block's products with all queries of a chunk, in precision fast; NULL: nothing. */
+static const cpu_attn_unit *unit_of(const cpu_task *task)
+{
+    return task->node->precision == ENG_PRECISION_FAST ? task->variant->attention : NULL;
+}
+
 static attn_shape shape_of(const cpu_task *task)
 {
     const cpu_tensor *q = task->in[0], *k = task->in[1], *v = task->in[2], *table = task->in[TABLE];
@@ -29,7 +35,7 @@ static attn_shape shape_of(const cpu_task *task)
     if (s.heads == 0)
         s.kv_heads = 0; /* nothing to do */
     s.group = s.kv_heads ? s.heads / s.kv_heads : 1;
-    int64_t width = task->variant->attention && task->node->precision == ENG_PRECISION_FAST ? UNIT_COLUMNS : CHUNK_COLUMNS;
+    int64_t width = unit_of(task) ? UNIT_COLUMNS : CHUNK_COLUMNS;
     while (width > LEAST_COLUMNS && s.kv_heads * s.tokens * s.group < ENOUGH_UNITS * width)
         width /= 2;
     s.chunk = s.group < width ? width / s.group : 1;
@@ -42,12 +48,11 @@ static attn_shape shape_of(const cpu_task *task)
     return s;
 }
 
-/* What has a block's products with all queries of a chunk, in precision fast; NULL: nothing. */
+/* The unit, if it takes the chunks. */
 static const cpu_attn_unit *unit_for(const cpu_task *task, const attn_shape *s)
 {
-    const cpu_attn_unit *unit = task->variant->attention;
-    const bool fast = task->node->precision == ENG_PRECISION_FAST;
-    return fast && unit && unit->takes(s->d, s->e, s->columns) ? unit : NULL;
+    const cpu_attn_unit *unit = unit_of(task);
+    return unit && unit->takes(s->d, s->e, s->columns) ? unit : NULL;
 }
 
 /* Columns for which there is room. */
@@ -56,7 +61,7 @@ static int64_t room_for(const attn_shape *s)
     return (s->columns + CPU_ATTN_TOGETHER - 1) / CPU_ATTN_TOGETHER * CPU_ATTN_TOGETHER;
 }
 
-/* Bytes of the chunk's queries, packed, and of what it takes to multiply them. */
+/* Bytes of the chunk's queries, packed; a unit has them in its scratch. */
 static size_t packed_bytes(const cpu_task *task, const attn_shape *s)
 {
     if (unit_for(task, s))

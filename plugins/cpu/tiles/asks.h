@@ -2,7 +2,7 @@
 #ifndef CPU_TILES_ASKS_H
 #define CPU_TILES_ASKS_H
 
-#include "../ops/gemm.h"
+#include "variant.h"
 
 /* In each step some bytes of a row, and when all rows had their turn the next bytes of the first: more at once are more misses
  * than a core can have. */
@@ -25,6 +25,16 @@ CPU_INLINE tile_asks asks_of_strip(const cpu_gemm *g, int64_t m, int64_t k0, int
     const int64_t each = g->block_bytes * g->group; /* bytes of a block, of rows that are kept side by side */
     return asks_of(g->a + (m - g->row0) * g->stride + (uint32_t)k0 / block * each, (uint32_t)kc / block * each,
                    EU_STRIP / (uint32_t)g->group, g->group * g->stride, steps);
+}
+
+/* What comes after the strip that begins with row m, of rows m0 .. m1 - 1 that meet a chunk of elements k0 .. k1 - 1: the next
+ * strip's, or the first one's next chunk, or with the last chunk what lies behind, or with further columns the first. */
+CPU_INLINE tile_asks asks_of_next(const cpu_gemm *g, int64_t m0, int64_t m1, int64_t m, int64_t k0, int64_t k1, bool all_columns,
+                                  int64_t steps)
+{
+    const bool last = m + EU_STRIP >= m1, end = last && k1 >= g->k;
+    const int64_t then = !last ? m + EU_STRIP : end && all_columns ? m1 : m0;
+    return asks_of_strip(g, then, end ? 0 : last ? k1 : k0, TILES_CHUNK, steps);
 }
 
 CPU_INLINE void ask_some(tile_asks *a)

@@ -15,6 +15,7 @@
 
 #include "../units/units.h"
 #include "asks.h"
+#include "pairs.h"
 #include "tiles.h"
 #include "variant.h"
 
@@ -53,11 +54,6 @@ size_t cpu_tiles_bf16_packed(int64_t k, int64_t n, tiles_packing packing)
     return cpu_aligned((size_t)((n + TILE_ROWS - 1) / TILE_ROWS * layout_of(k, packing).tile));
 }
 
-CPU_INLINE void round_line(const float *x, uint8_t *out)
-{
-    _mm512_storeu_si512(out, (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + 16), _mm512_loadu_ps(x)));
-}
-
 /* The upper halves of 16 floats, as numbers of bf16; what they leave of *x goes back to it.  Of what is not finite nothing is
  * left, and what is no number stays none. */
 CPU_INLINE __m256i take_part(__m512 *x)
@@ -88,7 +84,7 @@ static void pack_tile(const cpu_gemm *g, int64_t c0, int64_t c1, int parts, cons
             float buffer[GROUP];
             const float *x = cpu_gemm_elements(g, c, k, GROUP, buffer);
             if (parts == 1)
-                round_line(x, out + c % TILE_ROWS * l->column);
+                _mm512_storeu_si512(out + c % TILE_ROWS * l->column, rounded_row(x));
             else
                 cut_line(x, out + c % TILE_ROWS * l->column, l->part);
         }
@@ -270,14 +266,12 @@ const uint8_t *cpu_tiles_bf16_lines(const cpu_gemm *g, int64_t m, int64_t rows, 
 }
 
 /* So many words of a strip's rows from `word` on times the columns, added to their results.  Meanwhile the lines that come next are
- * asked for: the next strip's, or the first one's behind these, or with further columns or rows. */
+ * asked for. */
 static void run_chunk(const bf16_run *w, int64_t strip, int64_t word, int64_t words, tile_asks *ask_columns)
 {
-    const int64_t steps = (words + WORDS - 1) / WORDS, tiles = (w->c1 - w->c0 + COLUMNS - 1) / COLUMNS, next = strip + 1;
-    const bool last = w->m + next * EU_STRIP >= w->end, all = last && word + words >= w->g->k / 2;
-    const int64_t m = !last ? w->m + next * EU_STRIP : all && w->c1 >= w->g->n ? w->end : w->m, k0 = all ? 0 : last ? word + words : word;
-    tile_asks asks = asks_of_strip(w->g, m, 2 * k0, 2 * CHUNK, tiles * steps);
-    bf16_tile t = {.w = w->lines(w->g, w->m + strip * EU_STRIP, rows_of(w, strip), word, words, w->scratch), .words = words,
+    const int64_t steps = (words + WORDS - 1) / WORDS * ((w->c1 - w->c0 + COLUMNS - 1) / COLUMNS), m = w->m + strip * EU_STRIP;
+    tile_asks asks = asks_of_next(w->g, w->m, w->end, m, 2 * word, 2 * (word + words), w->c1 >= w->g->n, steps);
+    bf16_tile t = {.w = w->lines(w->g, m, rows_of(w, strip), word, words, w->scratch), .words = words,
                    .layout = &w->layout, .asks = &asks, .ask_columns = ask_columns};
     for (int64_t c = w->c0; c < w->c1; c += COLUMNS) {
         const int64_t cols = w->c1 - c < COLUMNS ? w->c1 - c : COLUMNS;

@@ -23,12 +23,8 @@ void cpu_tiles_lines_as_met(const tile_run *w, int64_t group, uint8_t to[GROUP *
     }
 }
 
-/* The next strip's, or the first one's next chunk, or with the last what comes behind, or with further columns the first. */
 tile_asks cpu_tiles_ask_lines(const tile_run *w, int64_t m)
 {
-    const cpu_gemm *g = w->g;
-    const bool last = m + STRIP >= w->end, all = last && w->k0 + TILES_CHUNK >= g->k;
-    const int64_t then = !last ? m + STRIP : all && w->c1 >= g->n ? w->end : w->m, k0 = all ? 0 : last ? w->k0 + TILES_CHUNK : w->k0;
     const int64_t tiles = (w->c1 - w->c0 + TILE_ROWS - 1) / TILE_ROWS;
-    return asks_of_strip(g, then, k0, TILES_CHUNK, tiles * VECTORS * w->units);
+    return asks_of_next(w->g, w->m, w->end, m, w->k0, w->k0 + TILES_CHUNK, w->c1 >= w->g->n, tiles * VECTORS * w->units);
 }

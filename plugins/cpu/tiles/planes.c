@@ -397,43 +397,17 @@ static void rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
     run_rows(g, false, g->packed ? g->packed : own, m0, m1, (workspace *)scratch);
 }
 
-/* Precision fast with fewer columns than rounded.c takes. */
-static size_t fast_column(uint32_t type, int64_t k)
-{
-    return dot->fast.column_bytes(type, k);
-}
-
-static size_t fast_packed(uint32_t type, int64_t k, int64_t n)
-{
-    return dot->fast.packed_bytes(type, k, n);
-}
-
-static size_t fast_scratch(uint32_t type, int64_t k, int64_t n)
-{
-    return dot->fast.scratch_bytes(type, k, n);
-}
-
-static void fast_pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)
-{
-    dot->fast.pack(g, c0, c1, out);
-}
-
-static void fast_rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
-{
-    dot->fast.rows(g, m0, m1, scratch);
-}
-
+/* All of precision fast is others'. */
 static const cpu_products *instead(uint32_t type, int64_t k, int64_t n, bool fast, bool all_meet)
 {
     (void)k;
     if (fast)
-        return n >= TILES_ROUNDED ? &cpu_tiles_rounded[all_meet] : NULL;
+        return n >= TILES_ROUNDED ? &cpu_tiles_rounded[all_meet] : &dot->fast;
     return all_meet && takes(type, n) ? &many : NULL;
 }
 
 const cpu_interleaved cpu_tiles_planes = {
     .exact = {scratch_bytes, packed_bytes, pack, rows, grain, column_bytes},
-    .fast = {fast_scratch, fast_packed, fast_pack, fast_rows, grain, fast_column},
     .types = 0 LANES_TYPES(EU_LANES_BIT),
     .tried = 0 GRID_TYPES(EU_LANES_BIT),
     .pays = eu_gathers_pay,
