@@ -30,6 +30,7 @@ opencl_kernels = \
 	kernels/delta.clh \
 	kernels/delta_chunks.cl \
 	kernels/delta_span.clh \
+	kernels/digits.clh \
 	kernels/dot2.cl \
 	kernels/dot2.clh \
 	kernels/dot4.cl \
@@ -116,11 +117,13 @@ opencl_kernels = \
 	kernels/states.clh \
 	kernels/stream.clh \
 	kernels/strips.clh \
+	kernels/strips_planes.clh \
 	kernels/strips_tiles.clh \
 	kernels/sum_rows.cl \
 	kernels/tile.clh \
 	kernels/tiles.cl \
 	kernels/tiles.clh \
+	kernels/tiles_in_c.clh \
 	kernels/tokens.clh \
 	kernels/top_k.cl \
 	kernels/transpose.clh \

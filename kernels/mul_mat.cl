@@ -32,29 +32,39 @@ KERNEL(GROUP_OF(1), mul_mat_pack, PACK_BUFFERS, pack)
         const uint width = tile_width(n - col);
         for (uint g = first; g < last; g++)
             for (uint c = 0; c < width; c++)
-                pack_group(b + min(col + c, n - 1) * b_col, g, k,
-                           (__global int *)(o + col * o_col) + (ulong)g * GROUP_WORDS * width + COLUMN_AT(c), width);
+                pack_group(b + min(col + c, n - 1) * b_col, g, k, (__global int *)(o + col * o_col) + (ulong)g * GROUP_WORDS * width, c,
+                           width);
     }
 }
 
-/* b: packed columns.  The launch's second dimension runs over `each` of them at a time. */
-KERNEL(GROUP_OF(1), mul_mat_strips, BUFFERS, rows)
+/* x: packed columns.  The launch's second dimension runs over `each` of them at a time. */
+#define STRIPS_BUFFERS(B) BUFFERS(B) B(cbytes, x)
+#define STRIPS_NUMBERS(N) ROWS_NUMBERS(N) N(ulong, x_at) N(long4, x_nb) N(long, x_col)
+NUMBERS(strips, STRIPS_NUMBERS);
+KERNEL(GROUP_OF(1), mul_mat_strips, STRIPS_BUFFERS, strips)
 {
-    UNPACK(ROWS_NUMBERS)
+    UNPACK(STRIPS_NUMBERS)
     BEGIN;
-#if TILES_UNIT
     const long first = (long)ITEM(0) * ITEM_ROWS, col = (long)ITEM(1) * each;
-    if (first < m && col < n)
-        strips_times(a, a_row, first, min((long)ITEM_ROWS, m - first), b + col * b_col, b_col, min((long)each, n - col),
-                     o + first * 4 + col * o_col, o_col, k);
+    if (first >= m || col >= n)
+        return;
+    const uint rows = min((long)ITEM_ROWS, m - first), cols = min(each, n - col);
+    x += x_at + along(i, x_nb) + col * x_col;
+    o += first * 4;
+#if TILES_UNIT
+    ulong bo[MOST_COLS], oo[MOST_COLS];
+    FEW for (uint c = 0; c < (cols + TILE_N - 1) / TILE_N * TILE_N; c++)
+    {
+        bo[c] = min(col + c, n - 1) * b_col;
+        oo[c] = (col + c) * o_col;
+    }
+    strips_times(ROW_A(a, first, a_row), a_row, rows, x, x_col, b, bo, o, oo, cols, k);
 #else
     lanes sums[MOST_COLS * VECTORS];
-    const long col = (long)ITEM(1) * each, end = min((long)(ITEM(0) + 1) * ITEM_ROWS, m);
-    for (long row = (long)ITEM(0) * ITEM_ROWS; row < end && col < n; row += STRIP) {
-        const uint rows = min((long)STRIP, end - row), cols = min(each, n - col);
-        strip_times(ROW_A(a, row, a_row), a_row, rows, b + col * b_col, b_col, cols, sums, k);
+    for (uint r = 0; r < rows; r += STRIP) {
+        strip_times(ROW_A(a, first + r, a_row), a_row, min((uint)STRIP, rows - r), x, x_col, cols, sums, k);
         for (uint c = 0; c < cols; c++)
-            put_sums(sums, c, rows, o + row * 4 + (col + c) * o_col);
+            put_sums(sums, c, min((uint)STRIP, rows - r), o + r * 4 + (col + c) * o_col);
     }
 #endif
 }

@@ -5,7 +5,11 @@
  * Words of a list, for `count` experts: the first column that each has among those packed, and a last word; how many each
  * has; the pairs, in the order of the columns.  What an expert has is rounded up to whole narrow tiles.
  */
+#if PLANES
+#include "strips_planes.clh"
+#else
 #include "strips.clh"
+#endif
 #include "experts.clh"
 
 typedef __global int *ints;
@@ -67,7 +71,7 @@ KERNEL(GROUP_OF(1), experts_pack, EXPERT_PACK_BUFFERS, expert_pack)
         for (uint g = first; g < last; g++)
             for (uint c = 0; c < width; c++)
                 pack_group(b + OFFSET((long)pairs[min(col + c, n - 1)], b_nb), g, k,
-                           (ints)(x + col * x_col) + (ulong)g * GROUP_WORDS * width + c, width);
+                           (ints)(x + col * x_col) + (ulong)g * GROUP_WORDS * width, c, width);
     }
 }
 
@@ -88,9 +92,22 @@ KERNEL(GROUP_OF(1), mul_mat_id, STRIPS_BUFFERS, strips)
     }
     const ints words = (ints)(list + list_at), pairs = PAIRS(words) + STARTS(words)[e];
     const uint n = COUNTS(words)[e];
-    lanes sums[MOST_COLS * VECTORS];
     a += a_at + e * a_nb.y;
     x += x_at + STARTS(words)[e] * x_col;
+#if TILES_UNIT
+    ulong bo[MOST_COLS], oo[MOST_COLS];
+    for (uint col = 0; col < n; col += MOST_COLS) {
+        const uint cols = min((uint)MOST_COLS, n - col);
+        FEW for (uint c = 0; c < (cols + TILE_N - 1) / TILE_N * TILE_N; c++)
+        {
+            const long pair = pairs[min(col + c, n - 1)];
+            bo[c] = OFFSET(pair, b_nb);
+            oo[c] = OFFSET(pair, o_nb);
+        }
+        strips_times(ROW_A(a, begin, a_nb.x), a_nb.x, end - begin, x + col * x_col, x_col, b + b_at, bo, o + begin * 4, oo, cols, k);
+    }
+#else
+    lanes sums[MOST_COLS * VECTORS];
     for (uint col = 0; col < n; col += MOST_COLS)
         for (long row = begin; row < end; row += STRIP) {
             const uint rows = min((long)STRIP, end - row), cols = min((uint)MOST_COLS, n - col);
@@ -98,4 +115,5 @@ KERNEL(GROUP_OF(1), mul_mat_id, STRIPS_BUFFERS, strips)
             for (uint c = 0; c < cols; c++)
                 put_sums(sums, c, rows, o + row * 4 + OFFSET((long)pairs[col + c], o_nb));
         }
+#endif
 }

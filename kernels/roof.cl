@@ -169,7 +169,8 @@ __kernel ATTRIBUTES void matrix_all(fout sum, ulong rounds, float half_, float o
     float line[16 * UNIT_COLS];
     for (uint i = 0; i < 16 * UNIT_COLS; i++)
         line[i] = i % 2 ? half_ : one;
-    tiles_begin();
+    TILES(UNIT_BYTES);
+    tiles_begin(UNIT_BYTES);
     TILE_ZERO(0);
     TILE_LOAD(4, line, UNIT_BYTES);
     TILE_LOAD(5, line, UNIT_BYTES);

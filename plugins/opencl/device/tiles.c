@@ -7,7 +7,7 @@
 
 #include "libengine/util/util.h"
 
-enum { ROWS = 16, WORDS = 16, TILE = ROWS * WORDS, ALL = 3 * TILE }; /* columns, lines of weights, results */
+enum { ROWS = 16, WORDS = 16, TILE = ROWS * WORDS, BYTES = 3 * TILE, ALL = 7 * TILE }; /* see kernels/tiles.cl */
 
 static uint32_t bits_of(float v)
 {
@@ -32,6 +32,23 @@ static uint32_t pair_of(int low, int high)
     return bits_of((float)low) >> 16 | (bits_of((float)high) & 0xffff0000u);
 }
 
+static uint32_t four_of(int (*number)(int, int), int i, int word)
+{
+    uint32_t four = 0;
+    for (int b = 0; b < 4; b++)
+        four |= (uint32_t)(uint8_t)number(i, 4 * word + b) << 8 * b;
+    return four;
+}
+
+/* What of a column and a row comes to: of bf16, or of bytes, those of the row without a sign or with. */
+static int product(int c, int r, int k, bool without_sign)
+{
+    int sum = 0;
+    for (int i = 0; i < k; i++)
+        sum += element(c, i) * (without_sign ? (uint8_t)weight(r, i) : weight(r, i));
+    return sum;
+}
+
 static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
 {
     uint32_t words[ALL];
@@ -40,15 +57,18 @@ static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
             words[i * WORDS + w] = pair_of(element(i, 2 * w), element(i, 2 * w + 1));
             words[TILE + w * ROWS + i] = pair_of(weight(i, 2 * w), weight(i, 2 * w + 1));
             words[2 * TILE + i * WORDS + w] = bits_of(0.5f);
+            words[BYTES + i * WORDS + w] = four_of(element, i, w);
+            words[BYTES + TILE + w * ROWS + i] = four_of(weight, i, w);
+            words[BYTES + 2 * TILE + i * WORDS + w] = words[BYTES + 3 * TILE + i * WORDS + w] = 7;
         }
     const cl_int error = cl_trial_run(device, kernel, 1, words, sizeof words);
     *right = error == CL_SUCCESS;
     for (int c = 0; c < ROWS; c++)
         for (int r = 0; r < ROWS; r++) {
-            int sum = 0;
-            for (int k = 0; k < 2 * WORDS; k++)
-                sum += element(c, k) * weight(r, k);
-            *right = *right && words[2 * TILE + c * ROWS + r] == bits_of((float)sum + 0.5f);
+            const uint32_t *at = words + c * ROWS + r;
+            *right = *right && at[2 * TILE] == bits_of((float)product(c, r, 2 * WORDS, false) + 0.5f) &&
+                     (int)at[BYTES + 2 * TILE] == product(c, r, 4 * WORDS, false) + 7 &&
+                     (int)at[BYTES + 3 * TILE] == product(c, r, 4 * WORDS, true) + 7;
         }
     return error;
 }

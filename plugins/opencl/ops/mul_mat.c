@@ -260,13 +260,14 @@ static void launch_strips(cl_recorder *r, const cl_walk *part, const cl_variant 
     const cl_packed packed = pack(r, part, v, options);
 
     cl_launch_variant(r, v, v->kernel, options);
-    const operand a = in_place(part, 0, DIM_M), o = in_place(part, 2, DIM_N);
-    const operand b = packed_operand(&packed);
-    arg(r, part, 0, &a);
-    arg(r, part, 1, &b);
-    arg(r, part, 2, &o);
+    for (unsigned i = 0; i < 3; i++)
+        cl_arg_walk(r, part, i);
+    const operand a = in_place(part, 0, DIM_M), b = in_place(part, 1, DIM_N), o = in_place(part, 2, DIM_N);
     numbers(r, part, &a, &b, &o);
     cl_arg_long(r, each);
+    cl_arg_temporary(r, packed.at);
+    cl_arg_long4(r, packed.nb);
+    cl_arg_long(r, packed.col);
     cl_size3(r, strips, 1, cl_ceil(n, each), 1, batch, 1);
 }
 

@@ -74,16 +74,16 @@ static void operands(cl_recorder *r, const cl_walk *part, const whole *x, tokens
 }
 
 /* Strips on a processor (mul_mat_id_strips.cl): pairs of token and place sorted by expert, columns packed in that order. */
-enum { NARROW = 4, MOST_PACKED = 64 << 20 };
+enum { MOST_NARROW = 16, MOST_PACKED = 128 << 20 };
 static void launch_sorted(cl_recorder *r, const cl_walk *part, const whole *x, const cl_variant *v, const char *options)
 {
     const int64_t k = cl_ne(x->a, 0), u = cl_ne(x->o, 1), count = part->ne[DIM_E], groups = cl_ceil(k, 32);
     const int64_t x_col = groups * v->packed, most = cl_max(1, MOST_PACKED / cl_max(1, x_col * u));
-    const int64_t each = cl_min(cl_ne(x->o, 2), most), columns = u * each + NARROW * count;
+    const int64_t n = cl_ne(x->o, 2), each = cl_ceil(n, cl_max(1, cl_ceil(n, most))), columns = u * each + MOST_NARROW * count;
     const uint64_t list = cl_temporary(r, (uint64_t)(4 * (2 * count + 1 + columns)));
     const uint64_t packed = cl_temporary(r, (uint64_t)(columns * x_col));
-    for (tokens t = {.n = each}; t.first < cl_ne(x->o, 2); t.first += each) {
-        t.n = cl_min(each, cl_ne(x->o, 2) - t.first);
+    for (tokens t = {.n = each}; t.first < n; t.first += each) {
+        t.n = cl_min(each, n - t.first);
         cl_launch_variant(r, v, "experts_list", options);
         cl_arg_tensor(r, r->node->in[2], (uint64_t)(t.first * cl_nb(x->ids, 1)));
         cl_arg_temporary(r, list);

@@ -21,6 +21,7 @@ typedef struct cl_variant {
     uint32_t sorted : 1;   /* pairs of mul_mat_id are sorted by expert before                               */
     uint32_t parts : 1;    /* k may be cut among groups, whose sums mul_mat_join adds                       */
     uint32_t halves : 1;   /* columns, and weights unless they are such, are packed as 16-bit numbers before  */
+    uint32_t sixteen : 1;  /* of matrices in lanes, where registers have 16 rows                            */
     uint32_t planes;       /* columns are packed in so many planes for a matrix unit before, and blocks are not; 0: not  */
     uint16_t packed;       /* bytes that 32 elements of a column take, packed by mul_mat_pack before; 0: none is   */
     uint16_t together;     /* columns that are packed by a work-item; 0: CL_PACK_COLS                       */
@@ -51,6 +52,14 @@ typedef struct cl_variant {
 #define CL_LONG                                                                                                        \
     (CL_TYPE_BIT(ENG_TYPE_Q2_K) | CL_TYPE_BIT(ENG_TYPE_Q3_K) | CL_TYPE_BIT(ENG_TYPE_Q4_K) | CL_TYPE_BIT(ENG_TYPE_Q5_K) | \
      CL_TYPE_BIT(ENG_TYPE_Q6_K) | CL_TYPE_BIT(ENG_TYPE_IQ4_XS))
+
+/* Types with two scales in 32 elements; those with one whose numbers have four bits or fewer (kernels/strips_planes.clh). */
+#define CL_TWO_SCALES                                                                                                  \
+    (CL_TYPE_BIT(ENG_TYPE_NVFP4) | CL_TYPE_BIT(ENG_TYPE_Q2_K) | CL_TYPE_BIT(ENG_TYPE_Q3_K) | CL_TYPE_BIT(ENG_TYPE_Q6_K) | \
+     CL_TYPE_BIT(ENG_TYPE_IQ2_XS) | CL_TYPE_BIT(ENG_TYPE_IQ2_S) | CL_TYPE_BIT(ENG_TYPE_IQ1_M))
+#define CL_NARROW                                                                                                      \
+    (CL_TYPE_BIT(ENG_TYPE_Q4_0) | CL_TYPE_BIT(ENG_TYPE_Q4_1) | CL_TYPE_BIT(ENG_TYPE_Q4_K) | CL_TYPE_BIT(ENG_TYPE_Q2_0) | \
+     CL_TYPE_BIT(ENG_TYPE_Q1_0) | CL_TYPE_BIT(ENG_TYPE_TQ1_0) | CL_TYPE_BIT(ENG_TYPE_TQ2_0))
 
 /* Patterns that are looked up (kernels/lanes_grid.clh). */
 #define CL_TABLES                                                                                                      \

@@ -22,6 +22,12 @@
 #define UNIT_STRIPS(parts, how)                                                                                        \
     .kernel = "mul_mat_strips", .options = " -DSTRIPS -DCOLUMN_PARTS=" #parts " -DTILES_UNIT=" #how, .rows = 128,       \
     .packed = 64 * (parts), .together = 32
+/* The same exactly, of weights in lanes: columns in digits, a group of which takes so many bytes. */
+#define DIGITS(cap, how)                                                                                               \
+    .needs = (cap), .layout = EU_LANES, .sixteen = 1, .rows = 256, .together = 32,                                      \
+    .options = " -DSTRIPS -DPLANES=3 -DTILES_UNIT=" #how
+#define NARROW_DIGITS .types = CL_NARROW, .packed = 140
+#define WIDE_DIGITS .types = ~CL_TWO_SCALES, .packed = 108
 /* Of weights in lanes: of one column or more, so many at a time, in so many planes, a group of which takes so many bytes. */
 #define PLANES(n, of, bytes)                                                                                           \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_planes", .layout = EU_LANES, ROWS_KERNELS, .packed = (bytes),               \
@@ -33,6 +39,13 @@
 #define EXPERTS_STRIPS(from, bytes, how)                                                                               \
     .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_strips", .kernel = "mul_mat_id", .rows = 32, .sorted = 1,             \
     COLUMNS(from, ALL), .packed = (bytes), .options = " -DSTRIPS" how
+/* The same by a processor's matrix unit. */
+#define EXPERTS_UNIT(parts, how)                                                                                       \
+    .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_strips", .kernel = "mul_mat_id", .sorted = 1, .rows = 128,             \
+    .packed = 64 * (parts), .options = " -DSTRIPS -DCOLUMN_PARTS=" #parts " -DTILES_UNIT=" #how
+#define EXPERTS_ROUNDED(how) .fast = 1, COLUMNS(MANY_ROUNDED_PAIRS, ALL), EXPERTS_UNIT(1, how)
+#define EXPERTS_EXACT(how) .types = CL_TYPE_BIT(ENG_TYPE_BF16), COLUMNS(MANY_ROUNDED_PAIRS, ALL), EXPERTS_UNIT(3, how)
+#define EXPERTS_DIGITS .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_strips", .kernel = "mul_mat_id", .sorted = 1
 /* By a matrix unit, exactly, so many columns at a time. */
 #define MATRIX_ROWS(n, group, tiles, more)                                                                             \
     SIMT(group), .op = ENG_OP_MUL_MAT, .file = "mul_mat_matrix", .layout = EU_LANES, ROWS_KERNELS, .rows = 16 * (tiles), \
@@ -92,7 +105,7 @@ enum { MANY_ROWS = 8192, MANY_EXPERT_ROWS = 2048 };
 /* From so many on weights that are packed as bf16 once cost less than making them anew for each 64 columns. */
 enum { MANY_EXPERT_COLUMNS = 193 };
 /* From so many on rounding weights of blocks for a processor's matrix unit costs less than it brings. */
-enum { MANY_ROUNDED = 72 };
+enum { MANY_ROUNDED = 72, MANY_ROUNDED_PAIRS = 24 };
 #define UNIT MUL_MAT, VEC, .needs = CL_CAP_TILES
 #define UNIT_IN_C MUL_MAT, VEC, .needs = CL_CAP_TILES_IN_C
 #define TILES_ROUNDED(how) .fast = 1, UNIT_STRIPS(1, how)
@@ -128,6 +141,10 @@ static const cl_variant variants[] = {
     {"planes2", VEC, .needs = CL_CAP_DOT4, DIRECT(2, 2), PLANES(3, " -DDIRECT=2", 128)},
     {"planes4", VEC, .needs = CL_CAP_DOT4, DIRECT(3, 4), PLANES(3, " -DDIRECT=4", 128)},
     {"planes", VEC, SOME(2, 8, 96), PLANES(3, AT_A_TIME(96), 128)},
+    {"digits", MUL_MAT, VEC, DIGITS(CL_CAP_TILES, 1), NARROW_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
+    {"digits", MUL_MAT, VEC, DIGITS(CL_CAP_TILES, 1), WIDE_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
+    {"digits-c", MUL_MAT, VEC, DIGITS(CL_CAP_TILES_IN_C, 2), NARROW_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
+    {"digits-c", MUL_MAT, VEC, DIGITS(CL_CAP_TILES_IN_C, 2), WIDE_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
     {"strips", MUL_MAT, VEC, .layout = EU_LANES, COLUMNS(9, ALL), STRIPS(128, "")},
     {"dot4", MUL_MAT, VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL), STRIPS(52, " -DDOT4=1")},
     {"dot4-c", MUL_MAT, VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL),
@@ -176,9 +193,19 @@ static const cl_variant variants[] = {
     {"lanes8", LANES(2, 8), COLUMNS(33, ALL), .slow = 1, .types = CL_LONG},
     {"lanes8", LANES(4, 8), COLUMNS(33, ALL), .slow = 1},
 
+    {"tiles", VEC, .needs = CL_CAP_TILES, EXPERTS_ROUNDED(1), .layout = EU_LANES},
+    {"tiles-c", VEC, .needs = CL_CAP_TILES_IN_C, EXPERTS_ROUNDED(2), .layout = EU_LANES},
+    {"tiles", VEC, .needs = CL_CAP_TILES, EXPERTS_ROUNDED(1)},
+    {"tiles-c", VEC, .needs = CL_CAP_TILES_IN_C, EXPERTS_ROUNDED(2)},
+    {"tiles3", VEC, .needs = CL_CAP_TILES, EXPERTS_EXACT(1)},
+    {"tiles3-c", VEC, .needs = CL_CAP_TILES_IN_C, EXPERTS_EXACT(2)},
     {"plane", VEC, .fast = 1, COLUMNS(1, 8), EXPERTS_PLANES(1, " -DDIRECT=1", 48)},
     {"plane", VEC, .fast = 1, COLUMNS(9, ALL), EXPERTS_PLANES(1, "", 48)},
     {"planes", VEC, COLUMNS(1, 8), EXPERTS_PLANES(3, " -DDIRECT=1", 128)},
+    {"digits", VEC, DIGITS(CL_CAP_TILES, 1), NARROW_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
+    {"digits", VEC, DIGITS(CL_CAP_TILES, 1), WIDE_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
+    {"digits-c", VEC, DIGITS(CL_CAP_TILES_IN_C, 2), NARROW_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
+    {"digits-c", VEC, DIGITS(CL_CAP_TILES_IN_C, 2), WIDE_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
     {"strips", VEC, .layout = EU_LANES, EXPERTS_STRIPS(9, 128, "")},
     {"dot4", VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, EXPERTS_STRIPS(9, 52, " -DDOT4=1")},
     {"dot4-c", VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, EXPERTS_STRIPS(9, 52, " -DDOT4=2")},
@@ -292,6 +319,11 @@ static bool suits(const cl_variant *v, const cl_device *device, uint32_t op, int
            v->group <= device->max_group && n >= v->least && n <= v->most;
 }
 
+static bool suits_layout(const cl_variant *v, cl_device *device, uint32_t layout)
+{
+    return (v->layout == EU_LANES) == (layout == EU_LANES) && (!v->sixteen || strstr(cl_lanes_options(device), "LANES_DOT4"));
+}
+
 /* Asked last: trying takes some time. */
 static bool has_late(cl_device *device, const cl_variant *v)
 {
@@ -303,7 +335,7 @@ const cl_variant *cl_variant_find(cl_device *device, const eng_node *node, const
     columns = cl_max(1, columns); /* of a result that is empty, nothing is launched */
     for (const cl_variant *v = variants; v < variants + N_VARIANTS; v++)
         if (suits(v, device, node->op, columns) && (!v->fast || node->precision != ENG_PRECISION_EXACT) &&
-            suits_type(v, device, matrix->type) && (v->layout == EU_LANES) == (matrix->layout == EU_LANES) && cl_ne(matrix, 1) >= v->tall &&
+            suits_type(v, device, matrix->type) && cl_ne(matrix, 1) >= v->tall && suits_layout(v, device, matrix->layout) &&
             has_late(device, v))
             return v;
     return NULL;
