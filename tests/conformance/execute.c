@@ -104,9 +104,12 @@ static int declare(struct run *r)
             named |= o->axes.factors[f].axis == split;
         if (c->split)
             t[n].axis = named ? split : ENG_AXIS_WHOLE;
+        const cf_force *f = forced(c, i);
         if (c->cell)
             declare_placed(c, i, &t[n]);
-        test_declare_matrix(&t[n++]);
+        if (!f || f->how != CF_COMPUTED) /* else a copy reads it, and the op reads that */
+            test_declare_matrix(&t[n]);
+        n++;
     }
     r->stage = "store";
     declare_dirt(r, t, &n);
