@@ -15,6 +15,8 @@
 #include "attention_groups.clh"
 #elif defined(HEADS)
 #include "attention_heads.clh"
+#elif TILES_UNIT
+#include "attention_bfloats.clh"
 #else
 #include "attention_queries.clh"
 #endif

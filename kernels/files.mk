@@ -5,10 +5,12 @@ opencl_kernels = \
 	kernels/alibi.clh \
 	kernels/attention.cl \
 	kernels/attention.clh \
+	kernels/attention_bfloats.clh \
 	kernels/attention_blocks.clh \
 	kernels/attention_cells.clh \
 	kernels/attention_groups.clh \
 	kernels/attention_heads.clh \
+	kernels/attention_lane.clh \
 	kernels/attention_lanes.clh \
 	kernels/attention_many.clh \
 	kernels/attention_matrix.clh \
@@ -123,6 +125,7 @@ opencl_kernels = \
 	kernels/tile.clh \
 	kernels/tiles.cl \
 	kernels/tiles.clh \
+	kernels/tiles_bf16.clh \
 	kernels/tiles_in_c.clh \
 	kernels/tokens.clh \
 	kernels/top_k.cl \

@@ -187,8 +187,12 @@ static void note_cut(cl_recorder *r, const cl_walk *part, void *ctx)
 static int64_t kind_of(const attn *x, const cl_device *device)
 {
     const int64_t d = cl_ne(x->in[K], 0), e = cl_ne(x->in[V], 0);
-    if (device->vec)
+    if (device->vec) {
+        const bool round = d % CL_ATTENTION_TILE == 0 && e % CL_ATTENTION_TILE == 0 && d > 0 && e > 0 && !x->in[TABLE];
+        if (round && x->tokens > 1 && x->tokens * x->group > CL_ATTENTION_QUERIES)
+            return CL_ATTENTION_ROUND;
         return x->tokens == 1 ? x->group : INT64_MAX;
+    }
     if (d > 16 && e <= 256 && !x->in[TABLE] && x->tokens * x->group > 32) {
         const bool halves = x->in[K]->type == ENG_TYPE_F16 || x->in[V]->type == ENG_TYPE_F16 ||
                             x->node->precision == ENG_PRECISION_EXACT;

@@ -81,6 +81,9 @@ enum {
     CL_ATTENTION_WIDE
 };
 
+/* On processors: more than this many queries of heads whose sizes are whole tiles. */
+enum { CL_ATTENTION_ROUND = 1 << 20, CL_ATTENTION_QUERIES = 20, CL_ATTENTION_TILE = 32 };
+
 /* Types of K and V that a matrix unit multiplies exactly (kernels/attention_matrix.clh): f16, and numbers that f16 has. */
 #define CL_ATTENTION_EXACT                                                                                             \
     (CL_TYPE_BIT(ENG_TYPE_F16) | CL_TYPE_BIT(ENG_TYPE_Q4_0) | CL_TYPE_BIT(ENG_TYPE_Q5_0) | CL_TYPE_BIT(ENG_TYPE_Q8_0) | \

@@ -20,7 +20,7 @@
 #define STRIPS(bytes, how) .kernel = "mul_mat_strips", .options = " -DSTRIPS" how, .rows = 32, .packed = (bytes)
 /* The same by a processor's matrix unit: weights rounded to bf16, or such already, columns as so many numbers of bf16. */
 #define UNIT_STRIPS(parts, how)                                                                                        \
-    .kernel = "mul_mat_strips", .options = " -DSTRIPS -DCOLUMN_PARTS=" #parts " -DTILES_UNIT=" #how, .rows = 128,       \
+    .kernel = "mul_mat_strips", .options = " -DSTRIPS -DCOLUMN_PARTS=" #parts " -DTILES_UNIT=" how, .rows = 128,        \
     .packed = 64 * (parts), .together = 32
 /* The same exactly, of weights in lanes: columns in digits, a group of which takes so many bytes. */
 #define DIGITS(cap, how)                                                                                               \
@@ -89,6 +89,8 @@
 #define ATTENTION .op = ENG_OP_ATTENTION, .file = "attention", .kernel = "attention", .parts = 1
 #define MATRIX_QUERIES(kind, n, how)                                                                                   \
     ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_##kind, CL_ATTENTION_##kind), .options = " -DQT=" #n how, .rows = (n), .columns = 128
+#define UNIT_QUERIES                                                                                                   \
+    ATTENTION, VEC, COLUMNS(CL_ATTENTION_ROUND, CL_ATTENTION_ROUND), .rows = 128, .columns = 64
 #define DELTA_NET .op = ENG_OP_GATED_DELTA_NET, .file = "gated_delta_net", .kernel = "gated_delta_net"
 #define DELTA_CHUNKS .op = ENG_OP_GATED_DELTA_NET, .file = "delta_chunks", .kernel = "delta_chunks"
 #define SCAN .op = ENG_OP_SSM_SCAN, .file = "ssm_scan", .kernel = "ssm_scan"
@@ -106,10 +108,13 @@ enum { MANY_ROWS = 8192, MANY_EXPERT_ROWS = 2048 };
 enum { MANY_EXPERT_COLUMNS = 193 };
 /* From so many on rounding weights of blocks for a processor's matrix unit costs less than it brings. */
 enum { MANY_ROUNDED = 72, MANY_ROUNDED_PAIRS = 24 };
+/* From so many on weights that are sums of several numbers of bf16, each of which meets several, cost less than f32's products. */
+enum { MANY_IN_PARTS = 96 };
 #define UNIT MUL_MAT, VEC, .needs = CL_CAP_TILES
 #define UNIT_IN_C MUL_MAT, VEC, .needs = CL_CAP_TILES_IN_C
-#define TILES_ROUNDED(how) .fast = 1, UNIT_STRIPS(1, how)
-#define TILES_EXACT(how) .types = CL_TYPE_BIT(ENG_TYPE_BF16), COLUMNS(17, ALL), UNIT_STRIPS(3, how)
+#define TILES_ROUNDED(how) .fast = 1, UNIT_STRIPS(1, #how)
+/* Exactly, of weights that are sums of so many numbers of bf16, from so many columns on. */
+#define TILES_EXACT(rows, from, how) COLUMNS(from, ALL), UNIT_STRIPS(3, #how " -DROW_PARTS=" #rows)
 #define MMA .needs = CL_CAP_MMA
 #define WMMA .needs = CL_CAP_WMMA
 /* Tiles by a unit of cards, of three widths. */
@@ -129,8 +134,14 @@ static const cl_variant variants[] = {
     {"tiles-c", UNIT_IN_C, TILES_ROUNDED(2), .types = CL_BLOCKS, COLUMNS(MANY_ROUNDED, ALL)},
     {"tiles", UNIT, TILES_ROUNDED(1), .types = ~(CL_BLOCKS), COLUMNS(17, ALL)},
     {"tiles-c", UNIT_IN_C, TILES_ROUNDED(2), .types = ~(CL_BLOCKS), COLUMNS(17, ALL)},
-    {"tiles3", UNIT, TILES_EXACT(1)},
-    {"tiles3-c", UNIT_IN_C, TILES_EXACT(2)},
+    {"tiles3", UNIT, .types = CL_TYPE_BIT(ENG_TYPE_BF16), TILES_EXACT(1, 17, 1)},
+    {"tiles3", UNIT, .types = CL_TYPE_BIT(ENG_TYPE_F16), TILES_EXACT(2, MANY_IN_PARTS, 1)},
+    {"tiles3", UNIT, .types = CL_TYPE_BIT(ENG_TYPE_NVFP4), .layout = EU_LANES, TILES_EXACT(1, 33, 1)},
+    {"tiles3", UNIT, .types = CL_TWO_SCALES, .layout = EU_LANES, TILES_EXACT(3, MANY_IN_PARTS, 1)},
+    {"tiles3-c", UNIT_IN_C, .types = CL_TYPE_BIT(ENG_TYPE_BF16), TILES_EXACT(1, 17, 2)},
+    {"tiles3-c", UNIT_IN_C, .types = CL_TYPE_BIT(ENG_TYPE_F16), TILES_EXACT(2, MANY_IN_PARTS, 2)},
+    {"tiles3-c", UNIT_IN_C, .types = CL_TYPE_BIT(ENG_TYPE_NVFP4), .layout = EU_LANES, TILES_EXACT(1, 33, 2)},
+    {"tiles3-c", UNIT_IN_C, .types = CL_TWO_SCALES, .layout = EU_LANES, TILES_EXACT(3, MANY_IN_PARTS, 2)},
     {"plane", VEC, .fast = 1, ONE_COLUMN, PLANES(1, " -DDIRECT=1", 48)},
     {"plane2", VEC, .needs = CL_CAP_DOT4, .fast = 1, DIRECT(2, 2), PLANES(1, " -DDIRECT=2", 48)},
     {"plane4", VEC, .needs = CL_CAP_DOT4, .fast = 1, DIRECT(3, 4), PLANES(1, " -DDIRECT=4", 48)},
@@ -240,6 +251,10 @@ static const cl_variant variants[] = {
     {"heads2", ATTENTION, VEC, COLUMNS(2, 2), .options = " -DHEADS=2 -DTURNS=1", .rows = 2, .columns = 64},
     {"heads4", ATTENTION, VEC, COLUMNS(3, 4), .options = " -DHEADS=4 -DTURNS=1", .rows = 4, .columns = 64},
     {"heads8", ATTENTION, VEC, COLUMNS(5, 8), .options = " -DHEADS=4 -DTURNS=2", .rows = 8, .columns = 64},
+    {"tiles", UNIT_QUERIES, .needs = CL_CAP_TILES, .fast = 1, .options = " -DPARTS=1 -DTILES_UNIT=1"},
+    {"tiles-c", UNIT_QUERIES, .needs = CL_CAP_TILES_IN_C, .fast = 1, .options = " -DPARTS=1 -DTILES_UNIT=2"},
+    {"tiles3", UNIT_QUERIES, .needs = CL_CAP_TILES, .options = " -DPARTS=3 -DTILES_UNIT=1"},
+    {"tiles3-c", UNIT_QUERIES, .needs = CL_CAP_TILES_IN_C, .options = " -DPARTS=3 -DTILES_UNIT=2"},
     {"queries16", ATTENTION, VEC, COLUMNS(1, ALL), .rows = 16, .columns = 64},
     {"mma64-fast", MMA, .fast = 1, MATRIX_QUERIES(EIGHTS, 64, " -DROUNDED")},
     {"mma64", MMA, .types = CL_ATTENTION_EXACT, MATRIX_QUERIES(EIGHTS, 64, "")},
