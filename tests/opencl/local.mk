@@ -2,11 +2,11 @@
 opencl_folder = %D%/folder.c %D%/folder.h
 opencl_interposer = %D%/interposer.c %D%/interposer.h %D%/calls.h
 if ENABLE_OPENCL
-check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
+check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-boundless tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
 	tests/opencl/test-first \
 	tests/opencl/test-heads tests/opencl/test-repeated \
 	tests/opencl/test-leaks tests/opencl/test-nothing tests/opencl/test-series tests/opencl/test-share tests/opencl/test-slow tests/opencl/test-tickets tests/opencl/test-trials tests/opencl/test-waits tests/opencl/test-weights
-TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
+TESTS += tests/opencl/test-beyond tests/opencl/test-boundless tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
 	tests/opencl/test-first \
 	tests/opencl/test-heads tests/opencl/test-repeated \
 	tests/opencl/test-leaks tests/opencl/test-nothing tests/opencl/test-series tests/opencl/test-share tests/opencl/test-slow tests/opencl/test-tickets tests/opencl/test-trials tests/opencl/test-waits tests/opencl/test-weights
@@ -18,6 +18,8 @@ endif
 endif
 tests_opencl_test_beyond_SOURCES = %D%/test-beyond.c tests/tap.c tests/tap.h
 tests_opencl_test_beyond_LDADD = libengine.la
+tests_opencl_test_boundless_SOURCES = %D%/test-boundless.c $(cpu_compute)
+tests_opencl_test_boundless_LDADD = libengine.la $(LIBM)
 tests_opencl_test_columns_SOURCES = %D%/test-columns.c $(cpu_compute)
 tests_opencl_test_columns_LDADD = libengine.la
 tests_opencl_test_weights_SOURCES = %D%/test-weights.c $(cpu_compute)
