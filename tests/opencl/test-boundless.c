@@ -29,6 +29,7 @@ static const odd odds[] = {
     {"a key has the largest float", -1, 50 * SIZE, -1, 3.4028235e38f},
     {"a key is no number", -1, 85 * SIZE + 3, -1, NAN}, /* which the first tokens do not see */
     {"a query has an infinity", SIZE * (HEADS * 9 + 1) + 5, -1, -1, INFINITY},
+    {"a query has minus infinity where keys are above 0", SIZE * (HEADS * 9 + 1) + 5, -1, -1, -INFINITY}, /* sees nothing, then */
     {"a query is no number", SIZE * HEADS * 20, -1, -1, NAN},
     {"a value is an infinity", -1, -1, 90 * SIZE + 11, INFINITY},
     {"a value is no number", -1, -1, 20 * SIZE + 60, NAN},
@@ -89,6 +90,8 @@ int main(void)
     float *q = numbers(QUERY_WORDS, 1), *k = numbers(CACHE_WORDS, 2), *v = numbers(CACHE_WORDS, 3);
     if (!q || !k || !v)
         return EXIT_FAILURE;
+    for (int c = 0; c < CELLS * KV_HEADS; c++)
+        k[c * SIZE + 5] = 1 + fabsf(k[c * SIZE + 5]);
     setenv("ENGINE_OPENCL_FAMILY", "vec", 1);
     if (open_other(&without, "opencl:0", "opencl.tiles", "no")) {
         for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
