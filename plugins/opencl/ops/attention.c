@@ -188,7 +188,8 @@ static int64_t kind_of(const attn *x, const cl_device *device)
 {
     const int64_t d = cl_ne(x->in[K], 0), e = cl_ne(x->in[V], 0);
     if (device->vec) {
-        const bool round = d % CL_ATTENTION_TILE == 0 && e % CL_ATTENTION_TILE == 0 && d > 0 && e > 0 && !x->in[TABLE];
+        const bool round = d % CL_ATTENTION_TILE == 0 && e % CL_ATTENTION_TILE == 0 && d > 0 && e > 0 && !x->in[TABLE] &&
+                           cl_max(d, e) <= CL_ATTENTION_LARGEST;
         const int64_t few = device->tiles == CL_UNIT_IN_C ? 0 : CL_ATTENTION_QUERIES; /* in C, for tests, are all */
         if (round && x->tokens > 1 && x->tokens * x->group > few)
             return CL_ATTENTION_ROUND;

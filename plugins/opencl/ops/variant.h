@@ -81,8 +81,9 @@ enum {
     CL_ATTENTION_WIDE
 };
 
-/* On processors: more than this many queries of heads whose sizes are whole tiles. */
-enum { CL_ATTENTION_ROUND = 1 << 20, CL_ATTENTION_QUERIES = 20, CL_ATTENTION_TILE = 32 };
+/* On processors: more than so many queries, of heads that are whole tiles (kernels/attention_bfloats.clh), which take 600 KiB of a
+ * thread's stack where they are largest. */
+enum { CL_ATTENTION_ROUND = 1 << 20, CL_ATTENTION_QUERIES = 20, CL_ATTENTION_TILE = 32, CL_ATTENTION_LARGEST = 256 };
 
 /* Types of K and V that a matrix unit multiplies exactly (kernels/attention_matrix.clh): f16, and numbers that f16 has. */
 #define CL_ATTENTION_EXACT                                                                                             \

@@ -22,10 +22,11 @@
 #define UNIT_STRIPS(parts, how)                                                                                        \
     .kernel = "mul_mat_strips", .options = " -DSTRIPS -DCOLUMN_PARTS=" #parts " -DTILES_UNIT=" how, .rows = 128,        \
     .packed = 64 * (parts), .together = 32
-/* The same exactly, of weights in lanes: columns in digits, a group of which takes so many bytes. */
-#define DIGITS(cap, how)                                                                                               \
+/* The same of weights in lanes, with columns in digits, three of them or, rounded, one, a group of which takes so many bytes. */
+#define DIGITS(planes, cap, how)                                                                                       \
     .needs = (cap), .layout = EU_LANES, .sixteen = 1, .rows = 256, .together = 32,                                      \
-    .options = " -DSTRIPS -DPLANES=3 -DTILES_UNIT=" #how
+    .options = " -DSTRIPS -DPLANES=" #planes " -DTILES_UNIT=" #how
+#define ONE_DIGIT .fast = 1, .types = ~CL_TWO_SCALES, .packed = 44
 #define NARROW_DIGITS .types = CL_NARROW, .packed = 140
 #define WIDE_DIGITS .types = ~CL_TWO_SCALES, .packed = 108
 /* Of weights in lanes: of one column or more, so many at a time, in so many planes, a group of which takes so many bytes. */
@@ -106,6 +107,8 @@
 enum { MANY_ROWS = 8192, MANY_EXPERT_ROWS = 2048 };
 /* From so many on weights that are packed as bf16 once cost less than making them anew for each 64 columns. */
 enum { MANY_EXPERT_COLUMNS = 193 };
+/* Up to so many sums of a group of bytes for each column cost less than rounding weights does. */
+enum { FEW_IN_A_DIGIT = 96 };
 /* From so many on rounding weights of blocks for a processor's matrix unit costs less than it brings. */
 enum { MANY_ROUNDED = 72, MANY_ROUNDED_PAIRS = 24 };
 /* From so many on weights that are sums of several numbers of bf16, each of which meets several, cost less than f32's products. */
@@ -128,6 +131,8 @@ enum { MANY_IN_PARTS = 96 };
  * tile.clh and, with a matrix unit, matrix_tile.clh and matrix_exact.clh, or, of weights in lanes, matrix_rows.clh and matrix_lanes.clh.
  */
 static const cl_variant variants[] = {
+    {"digit", MUL_MAT, VEC, DIGITS(1, CL_CAP_TILES, 1), ONE_DIGIT, COLUMNS(9, FEW_IN_A_DIGIT), .kernel = "mul_mat_strips"},
+    {"digit-c", MUL_MAT, VEC, DIGITS(1, CL_CAP_TILES_IN_C, 2), ONE_DIGIT, COLUMNS(9, FEW_IN_A_DIGIT), .kernel = "mul_mat_strips"},
     {"tiles", UNIT, TILES_ROUNDED(1), .layout = EU_LANES, COLUMNS(MANY_ROUNDED, ALL)},
     {"tiles-c", UNIT_IN_C, TILES_ROUNDED(2), .layout = EU_LANES, COLUMNS(MANY_ROUNDED, ALL)},
     {"tiles", UNIT, TILES_ROUNDED(1), .types = CL_BLOCKS, COLUMNS(MANY_ROUNDED, ALL)},
@@ -152,10 +157,10 @@ static const cl_variant variants[] = {
     {"planes2", VEC, .needs = CL_CAP_DOT4, DIRECT(2, 2), PLANES(3, " -DDIRECT=2", 128)},
     {"planes4", VEC, .needs = CL_CAP_DOT4, DIRECT(3, 4), PLANES(3, " -DDIRECT=4", 128)},
     {"planes", VEC, SOME(2, 8, 96), PLANES(3, AT_A_TIME(96), 128)},
-    {"digits", MUL_MAT, VEC, DIGITS(CL_CAP_TILES, 1), NARROW_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
-    {"digits", MUL_MAT, VEC, DIGITS(CL_CAP_TILES, 1), WIDE_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
-    {"digits-c", MUL_MAT, VEC, DIGITS(CL_CAP_TILES_IN_C, 2), NARROW_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
-    {"digits-c", MUL_MAT, VEC, DIGITS(CL_CAP_TILES_IN_C, 2), WIDE_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
+    {"digits", MUL_MAT, VEC, DIGITS(3, CL_CAP_TILES, 1), NARROW_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
+    {"digits", MUL_MAT, VEC, DIGITS(3, CL_CAP_TILES, 1), WIDE_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
+    {"digits-c", MUL_MAT, VEC, DIGITS(3, CL_CAP_TILES_IN_C, 2), NARROW_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
+    {"digits-c", MUL_MAT, VEC, DIGITS(3, CL_CAP_TILES_IN_C, 2), WIDE_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
     {"strips", MUL_MAT, VEC, .layout = EU_LANES, COLUMNS(9, ALL), STRIPS(128, "")},
     {"dot4", MUL_MAT, VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL), STRIPS(52, " -DDOT4=1")},
     {"dot4-c", MUL_MAT, VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL),
@@ -204,6 +209,8 @@ static const cl_variant variants[] = {
     {"lanes8", LANES(2, 8), COLUMNS(33, ALL), .slow = 1, .types = CL_LONG},
     {"lanes8", LANES(4, 8), COLUMNS(33, ALL), .slow = 1},
 
+    {"digit", VEC, DIGITS(1, CL_CAP_TILES, 1), ONE_DIGIT, COLUMNS(10, FEW_IN_A_DIGIT), EXPERTS_DIGITS},
+    {"digit-c", VEC, DIGITS(1, CL_CAP_TILES_IN_C, 2), ONE_DIGIT, COLUMNS(10, FEW_IN_A_DIGIT), EXPERTS_DIGITS},
     {"tiles", VEC, .needs = CL_CAP_TILES, EXPERTS_ROUNDED(1), .layout = EU_LANES},
     {"tiles-c", VEC, .needs = CL_CAP_TILES_IN_C, EXPERTS_ROUNDED(2), .layout = EU_LANES},
     {"tiles", VEC, .needs = CL_CAP_TILES, EXPERTS_ROUNDED(1)},
@@ -213,10 +220,10 @@ static const cl_variant variants[] = {
     {"plane", VEC, .fast = 1, COLUMNS(1, 8), EXPERTS_PLANES(1, " -DDIRECT=1", 48)},
     {"plane", VEC, .fast = 1, COLUMNS(9, ALL), EXPERTS_PLANES(1, "", 48)},
     {"planes", VEC, COLUMNS(1, 8), EXPERTS_PLANES(3, " -DDIRECT=1", 128)},
-    {"digits", VEC, DIGITS(CL_CAP_TILES, 1), NARROW_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
-    {"digits", VEC, DIGITS(CL_CAP_TILES, 1), WIDE_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
-    {"digits-c", VEC, DIGITS(CL_CAP_TILES_IN_C, 2), NARROW_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
-    {"digits-c", VEC, DIGITS(CL_CAP_TILES_IN_C, 2), WIDE_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
+    {"digits", VEC, DIGITS(3, CL_CAP_TILES, 1), NARROW_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
+    {"digits", VEC, DIGITS(3, CL_CAP_TILES, 1), WIDE_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
+    {"digits-c", VEC, DIGITS(3, CL_CAP_TILES_IN_C, 2), NARROW_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
+    {"digits-c", VEC, DIGITS(3, CL_CAP_TILES_IN_C, 2), WIDE_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
     {"strips", VEC, .layout = EU_LANES, EXPERTS_STRIPS(9, 128, "")},
     {"dot4", VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, EXPERTS_STRIPS(9, 52, " -DDOT4=1")},
     {"dot4-c", VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, EXPERTS_STRIPS(9, 52, " -DDOT4=2")},
