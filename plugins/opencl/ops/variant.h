@@ -53,13 +53,10 @@ typedef struct cl_variant {
     (CL_TYPE_BIT(ENG_TYPE_Q2_K) | CL_TYPE_BIT(ENG_TYPE_Q3_K) | CL_TYPE_BIT(ENG_TYPE_Q4_K) | CL_TYPE_BIT(ENG_TYPE_Q5_K) | \
      CL_TYPE_BIT(ENG_TYPE_Q6_K) | CL_TYPE_BIT(ENG_TYPE_IQ4_XS))
 
-/* Types with two scales in 32 elements; those with one whose numbers have four bits or fewer (kernels/strips_planes.clh). */
+/* Types with two scales in 32 elements. */
 #define CL_TWO_SCALES                                                                                                  \
     (CL_TYPE_BIT(ENG_TYPE_NVFP4) | CL_TYPE_BIT(ENG_TYPE_Q2_K) | CL_TYPE_BIT(ENG_TYPE_Q3_K) | CL_TYPE_BIT(ENG_TYPE_Q6_K) | \
      CL_TYPE_BIT(ENG_TYPE_IQ2_XS) | CL_TYPE_BIT(ENG_TYPE_IQ2_S) | CL_TYPE_BIT(ENG_TYPE_IQ1_M))
-#define CL_NARROW                                                                                                      \
-    (CL_TYPE_BIT(ENG_TYPE_Q4_0) | CL_TYPE_BIT(ENG_TYPE_Q4_1) | CL_TYPE_BIT(ENG_TYPE_Q4_K) | CL_TYPE_BIT(ENG_TYPE_Q2_0) | \
-     CL_TYPE_BIT(ENG_TYPE_Q1_0) | CL_TYPE_BIT(ENG_TYPE_TQ1_0) | CL_TYPE_BIT(ENG_TYPE_TQ2_0))
 
 /* Patterns that are looked up (kernels/lanes_grid.clh). */
 #define CL_TABLES                                                                                                      \

@@ -27,8 +27,7 @@
     .needs = (cap), .layout = EU_LANES, .sixteen = 1, .rows = 256, .together = 32,                                      \
     .options = " -DSTRIPS -DPLANES=" #planes " -DTILES_UNIT=" #how
 #define ONE_DIGIT .fast = 1, .types = ~CL_TWO_SCALES, .packed = 44
-#define NARROW_DIGITS .types = CL_NARROW, .packed = 140
-#define WIDE_DIGITS .types = ~CL_TWO_SCALES, .packed = 108
+#define THREE_DIGITS .types = ~CL_TWO_SCALES, .packed = 140 /* of some types fewer (GROUP_WORDS of kernels/strips_planes.clh) */
 /* Of weights in lanes: of one column or more, so many at a time, in so many planes, a group of which takes so many bytes. */
 #define PLANES(n, of, bytes)                                                                                           \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_planes", .layout = EU_LANES, ROWS_KERNELS, .packed = (bytes),               \
@@ -157,10 +156,8 @@ static const cl_variant variants[] = {
     {"tiles3", UNIT, .types = CL_TWO_SCALES, .layout = EU_LANES, TILES_EXACT(3, MANY_IN_PARTS, 1)},
     {"tiles3-c", UNIT_IN_C, .types = CL_TYPE_BIT(ENG_TYPE_NVFP4), .layout = EU_LANES, TILES_EXACT(1, 33, 2)},
     {"tiles3-c", UNIT_IN_C, .types = CL_TWO_SCALES, .layout = EU_LANES, TILES_EXACT(3, MANY_IN_PARTS, 2)},
-    {"digits", MUL_MAT, VEC, DIGITS(3, CL_CAP_TILES, 1), NARROW_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
-    {"digits", MUL_MAT, VEC, DIGITS(3, CL_CAP_TILES, 1), WIDE_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
-    {"digits-c", MUL_MAT, VEC, DIGITS(3, CL_CAP_TILES_IN_C, 2), NARROW_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
-    {"digits-c", MUL_MAT, VEC, DIGITS(3, CL_CAP_TILES_IN_C, 2), WIDE_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
+    {"digits", MUL_MAT, VEC, DIGITS(3, CL_CAP_TILES, 1), THREE_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
+    {"digits-c", MUL_MAT, VEC, DIGITS(3, CL_CAP_TILES_IN_C, 2), THREE_DIGITS, COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
     {"strips", MUL_MAT, VEC, .layout = EU_LANES, COLUMNS(9, ALL), STRIPS(128, "")},
     {"dot4", MUL_MAT, VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL), STRIPS(52, " -DDOT4=1")},
     {"dot4-c", MUL_MAT, VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL),
@@ -220,10 +217,8 @@ static const cl_variant variants[] = {
     {"plane", VEC, .fast = 1, COLUMNS(1, 8), EXPERTS_PLANES(1, " -DDIRECT=1", 48)},
     {"plane", VEC, .fast = 1, COLUMNS(9, ALL), EXPERTS_PLANES(1, "", 48)},
     {"planes", VEC, COLUMNS(1, 8), EXPERTS_PLANES(3, " -DDIRECT=1", 128)},
-    {"digits", VEC, DIGITS(3, CL_CAP_TILES, 1), NARROW_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
-    {"digits", VEC, DIGITS(3, CL_CAP_TILES, 1), WIDE_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
-    {"digits-c", VEC, DIGITS(3, CL_CAP_TILES_IN_C, 2), NARROW_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
-    {"digits-c", VEC, DIGITS(3, CL_CAP_TILES_IN_C, 2), WIDE_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
+    {"digits", VEC, DIGITS(3, CL_CAP_TILES, 1), THREE_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
+    {"digits-c", VEC, DIGITS(3, CL_CAP_TILES_IN_C, 2), THREE_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
     {"strips", VEC, .layout = EU_LANES, EXPERTS_STRIPS(9, 128, "")},
     {"dot4", VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, EXPERTS_STRIPS(9, 52, " -DDOT4=1")},
     {"dot4-c", VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, EXPERTS_STRIPS(9, 52, " -DDOT4=2")},
