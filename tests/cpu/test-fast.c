@@ -17,7 +17,7 @@
 
 #define ROWS 40       /* of weights: not whole strips                   */
 #define ROWS_PLAIN 96 /* of types without blocks: they are kept side by side */
-#define MOST 40       /* columns                                        */
+#define MOST 50       /* columns                                        */
 
 /* Weights, given as an input or as a model's. */
 typedef struct matrix {
@@ -94,7 +94,7 @@ static bool good_products(const device *d, const matrix *m, int64_t n)
 /* k: whole and broken chunks and panels, as far as the type's blocks let it. */
 static void check_type(const device *d, uint32_t type)
 {
-    static const int some[] = {1, 2, 3, 7, 12, 13, 25, MOST};
+    static const int some[] = {1, 2, 3, 7, 12, 13, 25, 40, MOST};
     const eng_type_info *info = eng_type_get(type);
     const int64_t lengths[] = {info->block == 1 ? 1034 : info->block, info->block == 1   ? 1031
                                                                        : info->block < 256 ? 1024 + 7 * info->block

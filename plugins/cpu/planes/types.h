@@ -12,8 +12,8 @@ typedef struct planes_type {
     void (*now)(int planes, int cols, strip_rows w, strip_far far, tile_columns *x, vf sum[TILE][VECTORS]);
     /* lines and factors of elements k0 .. k0 + kc - 1 of rows w */
     void (*panel)(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to);
-    /* the same for tiles; NULL: not of these registers */
-    void (*tiles)(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to);
+    /* the same for tiles, of narrow numbers WIDENED or not; NULL: not of these registers */
+    void (*tiles)(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to, bool widened);
 } planes_type;
 
 #define DECLARE(NAME, name, ...) extern const planes_type PLANES_V(cpu_planes_##name);
@@ -90,10 +90,15 @@ __attribute__((unused)) static const struct {
 
 #if PLANES_DOT && CPU_VL == 16 && !PLANES_SIGNED
 #define FOR_TILES(NAME, name, elements, bytes, group, bias, minima)                                                    \
-    static void tiles_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to)           \
+    static void tiles_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to,           \
+                             bool widened)                                                                             \
     {                                                                                                                  \
-        panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), bias,                      \
-                 planes_is_narrow(ENG_TYPE_##NAME) ? WIDENED : LOWERED, g, k0, kc, w, to);                             \
+        if (planes_is_narrow(ENG_TYPE_##NAME) && widened)                                                              \
+            panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), bias, WIDENED, g, k0,  \
+                     kc, w, to);                                                                                       \
+        else                                                                                                           \
+            panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), bias, LOWERED, g, k0,  \
+                     kc, w, to);                                                                                       \
     }
 #define TILES_OF(name) tiles_##name
 #else

@@ -11,7 +11,7 @@
 CPU_INLINE void put_planes(const uint8_t *packed, const tile_form form, uint8_t *to)
 {
     CPU_UNROLL
-    for (int p = 0; p < EXACT; p++)
+    for (int p = 0; p < planes_of(form); p++)
         memcpy(to + p * unit_tile(form), packed + p * GROUP, (size_t)form.elements);
 }
 
@@ -54,7 +54,7 @@ CPU_INLINE void put_sums_of_twelve(const uint8_t *packed, const tile_form form, 
 /* A group's units. */
 CPU_INLINE void put_group(const uint8_t *packed, const planes_form given, const tile_form form, int c, uint8_t *to)
 {
-    const group_parts at = parts_of(given, EXACT);
+    const group_parts at = parts_of(given, planes_of(form));
     uint32_t apart;
     memcpy(&apart, packed + at.apart, sizeof apart);
     if (form.sums == TWELVE)
@@ -62,7 +62,7 @@ CPU_INLINE void put_group(const uint8_t *packed, const planes_form given, const 
     CPU_UNROLL
     for (int p = 0; p < GROUP / form.elements; p++, to += unit_bytes(form)) {
         unit_numbers *numbers = (unit_numbers *)numbers_of(to, form);
-        if (form.sums == EXACT)
+        if (form.sums != TWELVE)
             put_planes(packed + p * form.elements, form, to + c * unit_line(form));
         memcpy(&numbers->factor[c], packed + at.factor, sizeof(float));
         if (form.minima)
@@ -105,24 +105,24 @@ size_t cpu_tiles_packed_bytes(tile_form form, int64_t k, int64_t n)
 }
 
 /* Elements k0 .. k0 + kc - 1 of column c as groups. */
-static void pack_some(const cpu_gemm *g, planes_form given, int64_t c, int64_t k0, int64_t kc, uint8_t *packed)
+static void pack_some(const cpu_gemm *g, planes_form given, int planes, int64_t c, int64_t k0, int64_t kc, uint8_t *packed)
 {
     const uint8_t *at = g->b[c] + k0 * (g->b_type == ENG_TYPE_F32 ? 4 : 2);
     cpu_gemm some = *g;
     some.b = &at;
     some.k = kc;
-    PLANES_V(cpu_planes_pack)(&some, given, EXACT, 0, 1, packed);
+    PLANES_V(cpu_planes_pack)(&some, given, planes, 0, 1, packed);
 }
 
 CPU_INLINE void pack_columns(const cpu_gemm *g, const tile_form form, int64_t c0, int64_t c1, uint8_t *packed)
 {
     const planes_form given = planes_types[g->type].form;
-    const int64_t each = planes_group_bytes(given, EXACT), all = bytes_of(form, g->k);
+    const int64_t each = planes_group_bytes(given, planes_of(form)), all = bytes_of(form, g->k);
     for (int64_t c = c0; c < c1; c++) {
         uint8_t *to = packed + c / TILE_ROWS * all, some[GROUPS * MOST_OF_GROUP];
         for (int64_t k0 = 0; k0 < g->k; k0 += TILES_CHUNK) {
             const int64_t kc = g->k - k0 < TILES_CHUNK ? g->k - k0 : TILES_CHUNK;
-            pack_some(g, given, c, k0, kc, some);
+            pack_some(g, given, planes_of(form), c, k0, kc, some);
             for (int64_t i = 0; i < planes_groups(kc); i++, to += bytes_of(form, GROUP))
                 put_group(some + i * each, given, form, (int)(c % TILE_ROWS), to);
         }
@@ -137,7 +137,8 @@ CPU_INLINE void pack_columns(const cpu_gemm *g, const tile_form form, int64_t c0
 /* Of columns that are packed one by one. */
 CPU_INLINE void bring_columns(const tile_run *w, const tile_form form)
 {
-    const int64_t each = planes_group_bytes(w->given, EXACT), column = planes_column_bytes(w->given, EXACT, w->g->k);
+    const int planes = planes_of(form);
+    const int64_t each = planes_group_bytes(w->given, planes), column = planes_column_bytes(w->given, planes, w->g->k);
     const int64_t n = w->c1 - w->c0, all = w->units * unit_bytes(form);
     const uint8_t *packed = w->packed + w->c0 * column + w->k0 / GROUP * each;
     if (n % TILE_ROWS)
@@ -150,7 +151,7 @@ CPU_INLINE void bring_columns(const tile_run *w, const tile_form form)
 }
 
 /* Forms as constants, by elements and sums. */
-#define COLUMN_FORMS(X) X(32, EXACT) X(16, EXACT) X(32, TWELVE) X(16, TWELVE)
+#define COLUMN_FORMS(X) X(32, EXACT) X(16, EXACT) X(32, TWELVE) X(16, TWELVE) X(32, ONE) X(16, ONE)
 #define CALLS(elements, sums)                                                                                          \
     static void pack_##elements##_##sums(const cpu_gemm *g, bool minima, int64_t c0, int64_t c1, uint8_t *packed)      \
     {                                                                                                                  \
@@ -164,20 +165,20 @@ COLUMN_FORMS(CALLS)
 static const struct {
     void (*pack)(const cpu_gemm *g, bool minima, int64_t c0, int64_t c1, uint8_t *packed);
     void (*bring)(const tile_run *w);
-} calls[2][2] = {
-#define CALL(elements, sums) [(elements) < GROUP][(sums) == TWELVE] = {pack_##elements##_##sums, bring_##elements##_##sums},
+} calls[2][EXACT] = {
+#define CALL(elements, sums) [(elements) < GROUP][(sums) - ONE] = {pack_##elements##_##sums, bring_##elements##_##sums},
     COLUMN_FORMS(CALL)
 };
 
 void cpu_tiles_pack(const cpu_gemm *g, tile_form form, int64_t c0, int64_t c1, uint8_t *packed)
 {
-    calls[form.elements < GROUP][form.sums == TWELVE].pack(g, form.minima, c0, c1, packed);
+    calls[form.elements < GROUP][form.sums - ONE].pack(g, form.minima, c0, c1, packed);
 }
 
 void cpu_tiles_set_columns(tile_run *w)
 {
     if (!w->in_units) {
-        calls[w->form.elements < GROUP][w->form.sums == TWELVE].bring(w);
+        calls[w->form.elements < GROUP][w->form.sums - ONE].bring(w);
         w->x = w->near->columns;
         w->next = w->units * unit_bytes(w->form);
         return;
@@ -196,6 +197,7 @@ tile_asks cpu_tiles_ask_columns(const tile_run *w)
     if (w->in_units)
         return asks_of(w->packed + c0 / TILE_ROWS * w->next + bytes_of(w->form, k0), bytes_of(w->form, TILES_CHUNK),
                        (n + TILE_ROWS - 1) / TILE_ROWS, w->next, steps);
-    const int64_t each = planes_group_bytes(w->given, EXACT), column = planes_column_bytes(w->given, EXACT, w->g->k);
+    const int planes = planes_of(w->form);
+    const int64_t each = planes_group_bytes(w->given, planes), column = planes_column_bytes(w->given, planes, w->g->k);
     return asks_of(w->packed + c0 * column + k0 / GROUP * each, GROUPS * each, n, column, steps);
 }

@@ -2,7 +2,7 @@
  * Weights in lanes times columns in planes by tiles (tiles.h, planes/planes.h), in exact.  A unit's lines are a tile as they
  * lie, with four elements of 16 rows of weights each, and the digits of 16 columns are one, too.  Their product is the unit's
  * sums; with these and scales it goes on as in planes/, to the same bits.  Left to dot products is what these do faster: few
- * columns, and precision fast (rounded.c has many columns of that).
+ * columns.  In precision fast, of which rounded.c has many columns, one digit goes this way, too.
  *
  * A chunk of some columns, brought together tile by tile, meets some strips, whose results stay near until all of k was met.
  * By count, 16 rows, 16 columns and 32 elements: three products of 16 cycles, three tiles stored, 16 cycles each, and for
@@ -123,6 +123,8 @@ CPU_INLINE vf whole_of(const met_unit *met, const int c, const tile_form form)
         const vi next = sum_at(met, 1, c), low = (next << 8) - next + sum_at(met, 0, c); /* BASE is 255 */
         return v_fma(v_cvt(sum_at(met, 2, c)), v_set1(BASE * BASE), v_cvt(low));
     }
+    if (form.sums == ONE)
+        return v_cvt(sum_at(met, 0, c));
     if (form.minima)
         return v_fma(v_cvt(sum_at(met, 0, c)), v_set1(4096), v_cvt(sum_at(met, 1, c)));
     return v_cvt((vi)((vu)sum_at(met, 0, c) << 12) + sum_at(met, 1, c));
@@ -205,7 +207,7 @@ CPU_INLINE void meet_vector(const tile_run *w, coming_unit *n, bool *odd, tile_s
             step(n, false, sums, &met, form, cols, sum);
         ask_some(&w->asks[0]);
         ask_some(&w->asks[1]);
-        if (__builtin_expect(any_apart(met.x), 0)) {
+        if (form.sums != ONE && __builtin_expect(any_apart(met.x), 0)) {
             vf kept[TILE_ROWS]; /* a function's argument is in memory, and these are not else */
             CPU_UNROLL
             for (int c = 0; c < cols; c++)
@@ -237,10 +239,10 @@ CPU_INLINE void meet_tiles(const tile_run *w, int64_t strip, int64_t first, int6
             meet_vector(w, &n, &odd, sums, tile, vector, form, cols, w->near->near[strip] + tile * TILE_ROWS);
 }
 
-/* Half a tile is put together in half the time. */
+/* Half a tile is put together in half the time, which with one sum is less than it takes to shape tiles anew. */
 CPU_INLINE void meet_strip(const tile_run *w, int64_t strip, const tile_form form)
 {
-    const int64_t n = w->c1 - w->c0, left = n % TILE_ROWS, half = left > 0 && left <= TILE_ROWS / 2;
+    const int64_t n = w->c1 - w->c0, left = n % TILE_ROWS, half = form.sums != ONE && left > 0 && left <= TILE_ROWS / 2;
     const int64_t tiles = (n + TILE_ROWS - 1) / TILE_ROWS;
     meet_tiles(w, strip, 0, tiles - half, form, TILE_ROWS);
     meet_tiles(w, strip, tiles - half, tiles, form, TILE_ROWS / 2);
@@ -249,7 +251,8 @@ CPU_INLINE void meet_strip(const tile_run *w, int64_t strip, const tile_form for
 /* All forms: elements of a unit, sums, are there minima, of raised numbers. */
 #define TILE_FORMS(X)                                                                                                  \
     X(32, EXACT, 0, 0) X(32, EXACT, 1, 0) X(32, EXACT, 1, 1) X(32, TWELVE, 0, 0) X(32, TWELVE, 1, 0) X(16, EXACT, 0, 0)\
-    X(16, EXACT, 1, 0) X(16, TWELVE, 0, 0) X(16, TWELVE, 1, 0)
+    X(16, EXACT, 1, 0) X(16, TWELVE, 0, 0) X(16, TWELVE, 1, 0) X(32, ONE, 0, 0) X(32, ONE, 1, 0) X(32, ONE, 1, 1)      \
+    X(16, ONE, 0, 0) X(16, ONE, 1, 0)
 #define MEET(elements, sums, minima, raised)                                                                           \
     static __attribute__((noinline)) void meet_##elements##_##sums##minima##raised(const tile_run *w, int64_t strip)   \
     {                                                                                                                  \
@@ -299,24 +302,30 @@ static void meet_all(tile_run *w)
 
 /* -- all -------------------------------------------------------------------------------------------------------- */
 
-static tile_form form_of(uint32_t type)
+static tile_form form_of(uint32_t type, bool fast)
 {
     const planes_form given = planes_types[type].form;
-    return (tile_form){GROUP / given.parts, planes_is_narrow(type) ? TWELVE : EXACT, given.minima, given.minima && given.bias};
+    return (tile_form){GROUP / given.parts, fast ? ONE : planes_is_narrow(type) ? TWELVE : EXACT, given.minima,
+                       given.minima && given.bias};
 }
 
-/* Is that faster than dot products?  With two scales in a group half a tile, which any further columns take, is not. */
-static bool takes(uint32_t type, int64_t n)
+/* Is that faster than dot products?  With two scales in a group half a tile, which any further columns take, is not; nor are
+ * of one digit tiles with many zeros, and more than three of them. */
+static bool takes(uint32_t type, int64_t n, bool fast)
 {
-    return planes_types[type].form.parts == 1 ? n >= 8 : n >= 22 || (n >= 14 && n <= TILE_ROWS);
+    const bool one_scale = planes_types[type].form.parts == 1;
+    const int64_t zeros = (n + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS - n;
+    if (fast)
+        return one_scale && n >= 13 && n <= 3 * TILE_ROWS && zeros <= 8;
+    return one_scale ? n >= 8 : n >= 22 || (n >= 14 && n <= TILE_ROWS);
 }
 
-static void run_rows(const cpu_gemm *g, bool in_units, const void *packed, int64_t m0, int64_t m1, workspace *near)
+static void run_rows(const cpu_gemm *g, bool fast, bool in_units, const void *packed, int64_t m0, int64_t m1, workspace *near)
 {
     tile_asks asks[2];
     int shaped = 0;
-    tile_run w = {.g = g, .given = planes_types[g->type].form, .form = form_of(g->type), .in_units = in_units, .packed = packed,
-                  .near = near, .asks = asks, .shaped = &shaped};
+    tile_run w = {.g = g, .given = planes_types[g->type].form, .form = form_of(g->type, fast), .in_units = in_units,
+                  .packed = packed, .near = near, .asks = asks, .shaped = &shaped};
     for (w.m = m0; w.m < m1; w.m = w.end) {
         w.end = m1 - w.m < SOME_STRIPS * STRIP ? m1 : w.m + SOME_STRIPS * STRIP;
         for (w.c0 = 0; w.c0 < g->n; w.c0 = w.c1) {
@@ -332,82 +341,78 @@ static int64_t grain(int64_t n)
     return dot->exact.grain(n);
 }
 
-/* Many columns, which are packed in units. */
-static size_t column_in_units(uint32_t type, int64_t k)
-{
-    return cpu_tiles_column_bytes(form_of(type), k);
-}
-
-static size_t packed_in_units(uint32_t type, int64_t k, int64_t n)
-{
-    return cpu_aligned(cpu_tiles_packed_bytes(form_of(type), k, n));
-}
-
-static size_t scratch_for_units(uint32_t type, int64_t k, int64_t n)
-{
-    return cpu_aligned(sizeof(workspace)) + packed_in_units(type, k, n);
-}
-
-static void pack_in_units(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)
-{
-    cpu_tiles_pack(g, form_of(g->type), c0, c1, out);
-}
-
-static void rows_in_units(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
-{
-    uint8_t *own = scratch + cpu_aligned(sizeof(workspace));
-    if (!g->packed)
-        pack_in_units(g, 0, g->n, own);
-    run_rows(g, true, g->packed ? g->packed : own, m0, m1, (workspace *)scratch);
-}
-
-static const cpu_products many = {scratch_for_units, packed_in_units, pack_in_units, rows_in_units, grain, column_in_units};
-
-/* As many as there may be, packed one by one as dot products have them. */
-static size_t column_bytes(uint32_t type, int64_t k)
-{
-    return dot->exact.column_bytes(type, k);
-}
-
-static size_t packed_bytes(uint32_t type, int64_t k, int64_t n)
-{
-    return dot->exact.packed_bytes(type, k, n);
-}
-
-static size_t scratch_bytes(uint32_t type, int64_t k, int64_t n)
-{
-    const size_t own = cpu_aligned(sizeof(workspace)) + packed_bytes(type, k, n), others = dot->exact.scratch_bytes(type, k, n);
-    return own > others ? own : others;
-}
-
-static void pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)
-{
-    dot->exact.pack(g, c0, c1, out);
-}
-
-static void rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
-{
-    uint8_t *own = scratch + cpu_aligned(sizeof(workspace));
-    if (!takes(g->type, g->n)) {
-        dot->exact.rows(g, m0, m1, scratch);
-        return;
+/* Many columns, which are packed in units; and as many as there may be, packed one by one as dot products have them. */
+#define PRODUCTS(name, others, fast)                                                                                   \
+    static size_t column_in_units_##name(uint32_t type, int64_t k)                                                     \
+    {                                                                                                                  \
+        return cpu_tiles_column_bytes(form_of(type, fast), k);                                                         \
+    }                                                                                                                  \
+    static size_t packed_in_units_##name(uint32_t type, int64_t k, int64_t n)                                          \
+    {                                                                                                                  \
+        return cpu_aligned(cpu_tiles_packed_bytes(form_of(type, fast), k, n));                                         \
+    }                                                                                                                  \
+    static size_t scratch_for_units_##name(uint32_t type, int64_t k, int64_t n)                                        \
+    {                                                                                                                  \
+        return cpu_aligned(sizeof(workspace)) + packed_in_units_##name(type, k, n);                                    \
+    }                                                                                                                  \
+    static void pack_in_units_##name(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)                             \
+    {                                                                                                                  \
+        cpu_tiles_pack(g, form_of(g->type, fast), c0, c1, out);                                                        \
+    }                                                                                                                  \
+    static void rows_in_units_##name(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)                      \
+    {                                                                                                                  \
+        uint8_t *own = scratch + cpu_aligned(sizeof(workspace));                                                       \
+        if (!g->packed)                                                                                                \
+            pack_in_units_##name(g, 0, g->n, own);                                                                     \
+        run_rows(g, fast, true, g->packed ? g->packed : own, m0, m1, (workspace *)scratch);                            \
+    }                                                                                                                  \
+    static const cpu_products many_##name = {scratch_for_units_##name, packed_in_units_##name, pack_in_units_##name,   \
+                                             rows_in_units_##name, grain, column_in_units_##name};                     \
+    static size_t column_bytes_##name(uint32_t type, int64_t k)                                                        \
+    {                                                                                                                  \
+        return dot->others.column_bytes(type, k);                                                                      \
+    }                                                                                                                  \
+    static size_t packed_bytes_##name(uint32_t type, int64_t k, int64_t n)                                             \
+    {                                                                                                                  \
+        return dot->others.packed_bytes(type, k, n);                                                                   \
+    }                                                                                                                  \
+    static size_t scratch_bytes_##name(uint32_t type, int64_t k, int64_t n)                                            \
+    {                                                                                                                  \
+        const size_t own = cpu_aligned(sizeof(workspace)) + packed_bytes_##name(type, k, n);                           \
+        const size_t theirs = dot->others.scratch_bytes(type, k, n);                                                   \
+        return own > theirs ? own : theirs;                                                                            \
+    }                                                                                                                  \
+    static void pack_##name(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)                                      \
+    {                                                                                                                  \
+        dot->others.pack(g, c0, c1, out);                                                                              \
+    }                                                                                                                  \
+    static void rows_##name(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)                               \
+    {                                                                                                                  \
+        uint8_t *own = scratch + cpu_aligned(sizeof(workspace));                                                       \
+        if (!takes(g->type, g->n, fast)) {                                                                             \
+            dot->others.rows(g, m0, m1, scratch);                                                                      \
+            return;                                                                                                    \
+        }                                                                                                              \
+        if (!g->packed)                                                                                                \
+            pack_##name(g, 0, g->n, own);                                                                              \
+        run_rows(g, fast, false, g->packed ? g->packed : own, m0, m1, (workspace *)scratch);                           \
     }
-    if (!g->packed)
-        pack(g, 0, g->n, own);
-    run_rows(g, false, g->packed ? g->packed : own, m0, m1, (workspace *)scratch);
-}
+PRODUCTS(exact, exact, false)
+PRODUCTS(digit, fast, true)
 
-/* All of precision fast is others'. */
+/* In fast many columns are others'. */
 static const cpu_products *instead(uint32_t type, int64_t k, int64_t n, bool fast, bool all_meet)
 {
     (void)k;
-    if (fast)
-        return n >= TILES_ROUNDED ? &cpu_tiles_rounded[all_meet] : &dot->fast;
-    return all_meet && takes(type, n) ? &many : NULL;
+    if (takes(type, n, fast))
+        return !all_meet ? NULL : fast ? &many_digit : &many_exact;
+    return fast && n >= TILES_ROUNDED ? &cpu_tiles_rounded[all_meet] : NULL;
 }
 
+#define APART(name) {scratch_bytes_##name, packed_bytes_##name, pack_##name, rows_##name, grain, column_bytes_##name}
 const cpu_interleaved cpu_tiles_planes = {
-    .exact = {scratch_bytes, packed_bytes, pack, rows, grain, column_bytes},
+    .exact = APART(exact),
+    .fast = APART(digit),
     .types = 0 LANES_TYPES(EU_LANES_BIT),
     .tried = 0 GRID_TYPES(EU_LANES_BIT),
     .pays = eu_gathers_pay,

@@ -19,15 +19,22 @@
  * Sums of a unit: three, of a plane each, or two of TWELVE bits.  Numbers of up to four bits have room for that: 12 bits
  * are 16 times a digit of eight plus one of four, so a column's line has the digits of all elements, then those of four
  * bits, and the rows' tile 16 times the numbers, then the numbers.  Two such sums are the same whole number as three of
- * planes are, with two products, and two tiles to be stored.
+ * planes are, with two products, and two tiles to be stored.  Precision fast has ONE: of the only digit.
  */
 #define TWELVE 2
+#define ONE 1
 typedef struct tile_form {
     int elements; /* of a unit                  */
-    int sums;     /* EXACT, or TWELVE           */
+    int sums;     /* EXACT, TWELVE, or ONE      */
     bool minima;  /* as planes_form has them    */
     bool raised;  /* minima of raised numbers   */
 } tile_form;
+
+/* Of a packed column, planes/planes.h. */
+CPU_INLINE int planes_of(const tile_form form)
+{
+    return form.sums == ONE ? 1 : EXACT;
+}
 
 /* Of 16 columns, behind their digits. */
 typedef struct unit_numbers {

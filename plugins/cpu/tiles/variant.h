@@ -32,8 +32,8 @@ size_t cpu_tiles_bf16_scratch(void);
 void cpu_tiles_bf16_rows(const cpu_gemm *g, tiles_packing packing, tiles_lines *lines, int64_t m0, int64_t m1, uint8_t *scratch);
 tiles_lines cpu_tiles_bf16_lines; /* of weights of bf16 with EU_STRIP rows side by side, which are such lines */
 
-/* Precision fast with that many columns or more, of types other than bf16 (rounded.c): weights are rounded to bf16.  One
- * after another; together. */
+/* Precision fast with that many columns or more, of types other than bf16 (rounded.c), where planes.c has no digit: weights are
+ * rounded to bf16.  One after another; together. */
 #define TILES_ROUNDED 40
 extern const cpu_products cpu_tiles_rounded[2];
 
