@@ -133,6 +133,16 @@ typedef struct cpu_attn_unit {
     void (*values)(const cpu_attn_shape *s, const float *v, const float *p, float *sum, uint8_t *scratch); /* adds */
 } cpu_attn_unit;
 
+/* The gated delta rule in chunks by a matrix unit, which a variant may have for precision fast: heads of s keys, which have
+ * one gate or one each; tokens begin .. end - 1 of some units (ops/delta.h) of a sequence, which are heads side by side. */
+#define CPU_DELTA_HEADS 4 /* at once: of each token what they read is one piece of memory */
+struct delta_unit;
+typedef struct cpu_delta_unit {
+    bool (*takes)(int64_t s, bool one_gate);
+    size_t (*scratch_bytes)(int64_t s);
+    void (*run)(const cpu_task *task, const struct delta_unit *units, int64_t n, int64_t begin, int64_t end, uint8_t *scratch);
+} cpu_delta_unit;
+
 struct cpu_variant {
     const char *name;
     bool (*works)(void);       /* tried once where the processor has them; NULL: no need */
@@ -147,6 +157,7 @@ struct cpu_variant {
     double (*matrix)(int64_t rounds, float *sum); /* of a matrix unit; NULL: none */
     const cpu_units *units; /* NULL: none                                    */
     const cpu_attn_unit *attention; /* NULL: none                            */
+    const cpu_delta_unit *delta;    /* NULL: none                            */
     const cpu_interleaved *planes, *strips; /* of EU_LANES (planes/) and EU_STRIP rows (ops/gemm_strips.c); NULL: none */
 };
 

@@ -160,6 +160,9 @@ static void cases_delta(cf_suite *s)
                                   gates[k % 3],
                                   CF_PLAIN,
                                   NULL});
+    for (int k = 0; k < 4; k++) /* so many heads that a device may do several at once, some of which share keys */
+        delta(s, (struct gdn){
+                     k < 2 ? 32 : 128, 4, 2 + k / 2, 2, 1 + k, {40, 70}, false, (k & 1) != 0, gates[k % 3], CF_PLAIN, NULL});
     cf_thin(s, 2); /* K below, at and above the number of tokens; empty sequences */
     for (int64_t slots = 1; slots <= 8; slots++)
         for (int k = 0; k < 3; k++, x++)

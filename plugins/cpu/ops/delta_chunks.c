@@ -16,11 +16,11 @@
  * which are often a multiple of 4096 bytes apart, are copied beside one another once.
  */
 #include "delta.h"
-#include "transpose.h"
+#include "delta_state.h"
 
 #define CHUNK 18 /* tokens: whole tiles; more of them cost more within a chunk than the state's update gains */
 #define TILE 6   /* rows x two vectors: 12 sums                                             */
-#define WIDE (2 * CPU_VL)
+#define WIDE DELTA_WIDE
 #define ROWS (CHUNK + 4) /* of a matrix: products go over four tokens at once               */
 
 typedef struct chunk_work {
@@ -72,59 +72,9 @@ static void take_work(chunk_work *w, uint8_t *scratch)
         memset(padded[i], 0, floats(ROWS * w->stride));
 }
 
-/* -- the state ------------------------------------------------------------------------- */
-
 static float *strip_at(const chunk_work *w, int64_t strip)
 {
     return w->state + strip * w->u->s * WIDE;
-}
-
-/* Columns of a strip that there are. */
-static int64_t strip_columns(const chunk_work *w, int64_t strip)
-{
-    int64_t left = w->u->columns - strip * WIDE;
-    return left < WIDE ? left : WIDE;
-}
-
-static void load_state(const chunk_work *w, int64_t row)
-{
-    const cpu_tensor *state = w->task->in[5];
-    const int64_t s = w->u->s, pitch = state->nb[1] / 4;
-    const bool there = pool_has(state, row);
-    for (int64_t p = 0; p < w->strips; p++) {
-        float *m = strip_at(w, p);
-        const int64_t columns = strip_columns(w, p);
-        int64_t i = 0;
-        if (!there || columns < WIDE)
-            memset(m, 0, (size_t)(s * WIDE) * sizeof *m);
-        if (!there)
-            continue;
-        const float *from = pool_column(state, w->u->column + p * WIDE, w->u->head, row);
-        for (; columns == WIDE && i + CPU_VL <= s; i += CPU_VL)
-            for (int half = 0; half < 2; half++)
-                transpose_vl(from + half * CPU_VL * pitch + i, pitch, m + i * WIDE + half * CPU_VL, WIDE);
-        for (; i < s; i++)
-            for (int64_t c = 0; c < columns; c++)
-                m[i * WIDE + c] = from[c * pitch + i];
-    }
-}
-
-static void save_state(const chunk_work *w, int64_t row)
-{
-    const cpu_tensor *state = w->task->in[5];
-    const int64_t s = w->u->s, pitch = state->nb[1] / 4;
-    for (int64_t p = 0; p < w->strips && pool_has(state, row); p++) {
-        const float *m = strip_at(w, p);
-        const int64_t columns = strip_columns(w, p);
-        int64_t i = 0;
-        float *to = pool_column(state, w->u->column + p * WIDE, w->u->head, row);
-        for (; columns == WIDE && i + CPU_VL <= s; i += CPU_VL)
-            for (int half = 0; half < 2; half++)
-                transpose_vl(m + i * WIDE + half * CPU_VL, WIDE, to + half * CPU_VL * pitch + i, pitch);
-        for (; i < s; i++)
-            for (int64_t c = 0; c < columns; c++)
-                to[c * pitch + i] = m[i * WIDE + c];
-    }
 }
 
 /* -- what all strips of a chunk need ------------------------------------------------------ */
@@ -377,19 +327,16 @@ static void run_chunk(chunk_work *w)
 
 void CPU_V(cpu_delta_chunks)(const cpu_task *task, const delta_unit *u, int64_t begin, int64_t end, uint8_t *scratch)
 {
-    chunk_work w = {.task = task, .u = u, .stride = stride_of(u->s), .strips = (u->columns + WIDE - 1) / WIDE,
+    chunk_work w = {.task = task, .u = u, .stride = stride_of(u->s), .strips = delta_strips(u),
                     .end = end, .per_key = task->in[3]->ne[0] > 1, .scale = (float)(1 / sqrt((double)u->s))};
     const int64_t snapshots = delta_snapshots(task);
     take_work(&w, scratch);
-    load_state(&w, pool_index(task->in[6], u->seq, 0));
+    delta_load(task, u, w.state, pool_index(task->in[6], u->seq, 0));
     for (w.first = begin; w.first < end; w.first += w.n) {
-        /* a chunk ends at each token whose state is wanted */
-        int64_t wanted = end - snapshots > w.first ? end - snapshots + 1 : w.first + 1;
-        w.n = (wanted < end ? wanted : end) - w.first;
-        w.n = w.n < CHUNK ? w.n : CHUNK;
+        w.n = delta_chunk(w.first, end, snapshots, CHUNK);
         run_chunk(&w);
         int64_t back = end - (w.first + w.n);
         if (back < snapshots)
-            save_state(&w, pool_index(task->in[7], back, u->seq));
+            delta_save(task, u, w.state, pool_index(task->in[7], back, u->seq));
     }
 }

@@ -15,6 +15,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/decode.h \
 	plugins/cpu/ops/delta.h \
 	plugins/cpu/ops/delta_chunks.c \
+	plugins/cpu/ops/delta_state.h \
 	plugins/cpu/ops/dequantize.c \
 	plugins/cpu/ops/dot.h \
 	plugins/cpu/ops/each.c \

@@ -27,11 +27,20 @@ static int64_t padded_keys(int64_t s)
     return (s + CPU_VL - 1) / CPU_VL * CPU_VL;
 }
 
+/* What has chunks by a matrix unit, in precision fast; NULL: nothing. */
+static const cpu_delta_unit *unit_for(const cpu_task *task)
+{
+    const cpu_delta_unit *unit = task->node->precision == ENG_PRECISION_FAST ? task->variant->delta : NULL;
+    return unit && unit->takes(task->in[0]->ne[0], task->in[3]->ne[0] == 1) ? unit : NULL;
+}
+
 static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
+    const cpu_delta_unit *unit = unit_for(task);
     int64_t s = task->in[0]->ne[0], p = padded_keys(s);
-    size_t few = floats(BLOCK * p) + 4 * floats(p), many = CPU_V(cpu_delta_chunks_scratch)(s);
+    size_t few = floats(BLOCK * p) + 4 * floats(p);
+    size_t many = unit ? unit->scratch_bytes(s) : CPU_V(cpu_delta_chunks_scratch)(s);
     return few > many ? few : many;
 }
 
@@ -163,26 +172,31 @@ static void run_few(const cpu_task *task, const delta_unit *of, int64_t begin, i
     }
 }
 
-static void run_unit(const cpu_task *task, const delta_unit *u, int64_t sequences, uint8_t *scratch)
+/* Some units of a sequence: one, or what a matrix unit takes. */
+static void run_units(const cpu_task *task, const delta_unit *u, int64_t n, int64_t sequences, uint8_t *scratch)
 {
     const cpu_tensor *o = task->out[0];
     int64_t t0, t1;
     pool_tokens(task->in[8], u->seq, o->ne[2], &t0, &t1);
-    if (u->seq == 0)
-        zero_tokens(o, u->head, u->column, u->columns, 0, t0);
-    if (t1 - t0 > FEW)
-        CPU_V(cpu_delta_chunks)(task, u, t0, t1, scratch);
-    else if (t1 > t0)
-        run_few(task, u, t0, t1, scratch);
-    if (u->seq == sequences - 1)
-        zero_tokens(o, u->head, u->column, u->columns, t1, o->ne[2]);
+    for (int64_t i = 0; i < n && u->seq == 0; i++)
+        zero_tokens(o, u[i].head, u->column, u->columns, 0, t0);
+    const cpu_delta_unit *unit = unit_for(task);
+    if (t1 - t0 > FEW && unit)
+        unit->run(task, u, n, t0, t1, scratch);
+    for (int64_t i = 0; i < n && !(t1 - t0 > FEW && unit); i++)
+        if (t1 - t0 > FEW)
+            CPU_V(cpu_delta_chunks)(task, &u[i], t0, t1, scratch);
+        else if (t1 > t0)
+            run_few(task, &u[i], t0, t1, scratch);
+    for (int64_t i = 0; i < n && u->seq == sequences - 1; i++)
+        zero_tokens(o, u[i].head, u->column, u->columns, t1, o->ne[2]);
 }
 
 static void run_gated_delta_net(const cpu_task *task, cpu_run *run)
 {
     const int64_t heads = task->in[2]->ne[1], qk_heads = task->in[0]->ne[1], sequences = task->in[6]->ne[0];
-    delta_unit u = {.s = task->in[0]->ne[0]};
-    int64_t blocks = (u.s + BLOCK - 1) / BLOCK, each = blocks, begin, end;
+    const int64_t s = task->in[0]->ne[0], together = unit_for(task) ? CPU_DELTA_HEADS : 1;
+    int64_t blocks = (s + BLOCK - 1) / BLOCK, each = blocks, begin, end;
     /* narrower units where there are few heads: each column is the same whatever the unit is */
     while (each > 1 && sequences * heads * ((blocks + each - 1) / each) < 4 * run->threads)
         each = (each + 1) / 2;
@@ -193,13 +207,16 @@ static void run_gated_delta_net(const cpu_task *task, cpu_run *run)
     }
     cpu_share(run, sequences * per_seq, 1, &begin, &end);
     unsigned before = flush_begin();
-    for (int64_t unit = begin; unit < end; unit++) {
-        u.seq = unit / per_seq;
-        u.head = unit % per_seq / parts;
-        u.qk_head = task->node->ip[ENG_GDN_GROUPED] ? u.head / (heads / qk_heads) : u.head % qk_heads;
-        u.column = unit % parts * each * BLOCK;
-        u.columns = u.s - u.column < each * BLOCK ? u.s - u.column : each * BLOCK;
-        run_unit(task, &u, sequences, run->scratch);
+    for (int64_t unit = begin, n; unit < end; unit += n) {
+        delta_unit u[CPU_DELTA_HEADS];
+        for (n = 0; n < (parts == 1 ? together : 1) && unit + n < end && (unit + n) / per_seq == unit / per_seq; n++) {
+            const int64_t head = (unit + n) % per_seq / parts, column = (unit + n) % parts * each * BLOCK;
+            const int64_t qk_head = head / (heads / qk_heads); /* heads that share keys one after another */
+            u[n] = (delta_unit){.s = s, .seq = unit / per_seq, .qk_head = qk_head, .column = column,
+                                .head = task->node->ip[ENG_GDN_GROUPED] ? head : head % (heads / qk_heads) * qk_heads + qk_head,
+                                .columns = s - column < each * BLOCK ? s - column : each * BLOCK};
+        }
+        run_units(task, u, n, sequences, run->scratch);
     }
     flush_end(before);
 }

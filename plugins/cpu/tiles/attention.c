@@ -9,13 +9,11 @@
 #include "../cpu.h"
 #include "../ops/attention.h"
 #include "../ops/transpose.h"
-#include "pairs.h"
-#include "tiles.h"
+#include "meet.h"
 #include "variant.h"
 
 #define CELLS CPU_ATTN_CELLS
-#define STEP 32                            /* elements of k in a tile */
-#define TILE_BYTES_ALL (TILE_ROWS * TILE_LINE)
+#define STEP TILE_STEP
 
 /* Scratch: queries, lines of keys or values, weights. */
 typedef struct attn_scratch {
@@ -42,95 +40,6 @@ static bool takes(int64_t d, int64_t e, int64_t columns)
 static size_t scratch_bytes(int64_t d, int64_t e, int64_t columns)
 {
     return cpu_aligned(scratch_of(d, e, columns, NULL).bytes);
-}
-
-/* -- products ----------------------------------------------------------------------------------------- */
-
-/* Rows of both factors: 16 lines `stride` bytes apart and the next 16; a tile of lines and, behind `next` bytes, another; `step`
- * bytes to what comes next of k. */
-typedef struct tile_rows {
-    const uint8_t *at;
-    int64_t stride, step;
-} tile_rows;
-typedef struct tile_lines {
-    const uint8_t *at;
-    int64_t next, step;
-} tile_lines;
-
-/* Tiles 0 .. 3 are sums, 4 and 5 rows, 6 and 7 lines.  All are whole. */
-static void begin_tiles(void)
-{
-    tile_shapes s = {0};
-    for (int i = 0; i < 8; i++)
-        tile_shape(&s, i, TILE_ROWS, TILE_LINE);
-    tiles_configure(&s);
-}
-
-/* Added to sums at `to`, `stride` floats apart, or (not `more`) in place of them. */
-CPU_INLINE void meet(tile_rows a, tile_lines b, int64_t steps, float *to, int64_t stride, const bool more, const bool two_rows,
-                     const bool two_lines)
-{
-    float *const below = to + TILE_ROWS * stride;
-    const int64_t bytes = stride * (int64_t)sizeof *to;
-    if (more) {
-        TILE_LOAD(0, to, bytes);
-        if (two_lines)
-            TILE_LOAD(1, to + TILE_ROWS, bytes);
-        if (two_rows)
-            TILE_LOAD(2, below, bytes);
-        if (two_rows && two_lines)
-            TILE_LOAD(3, below + TILE_ROWS, bytes);
-    } else {
-        TILE_ZERO(0);
-        TILE_ZERO(1);
-        TILE_ZERO(2);
-        TILE_ZERO(3);
-    }
-    for (int64_t i = 0; i < steps; i++, a.at += a.step, b.at += b.step) {
-        TILE_LOAD(6, b.at, TILE_LINE);
-        TILE_LOAD(4, a.at, a.stride);
-        TILE_BF16(0, 4, 6);
-        if (two_lines) {
-            TILE_LOAD(7, b.at + b.next, TILE_LINE);
-            TILE_BF16(1, 4, 7);
-        }
-        if (two_rows) {
-            TILE_LOAD(5, a.at + TILE_ROWS * a.stride, a.stride);
-            TILE_BF16(2, 5, 6);
-        }
-        if (two_rows && two_lines)
-            TILE_BF16(3, 5, 7);
-    }
-    TILE_STORE(0, to, bytes);
-    if (two_lines)
-        TILE_STORE(1, to + TILE_ROWS, bytes);
-    if (two_rows)
-        TILE_STORE(2, below, bytes);
-    if (two_rows && two_lines)
-        TILE_STORE(3, below + TILE_ROWS, bytes);
-}
-
-/* All rows of `columns` times `tiles` tiles of lines. */
-CPU_INLINE void meet_all(tile_rows a, int64_t columns, tile_lines b, int64_t tiles, int64_t steps, float *to, const bool more)
-{
-    const int64_t stride = tiles * TILE_ROWS;
-    begin_tiles();
-    for (int64_t c = 0; c < columns; c += 2 * TILE_ROWS)
-        for (int64_t t = 0; t < tiles; t += 2) {
-            const tile_rows rows = {a.at + c * a.stride, a.stride, a.step};
-            const tile_lines lines = {b.at + t * b.next, b.next, b.step};
-            float *at = to + c * stride + t * TILE_ROWS;
-            const bool two_rows = c + TILE_ROWS < columns, two_lines = t + 1 < tiles;
-            if (two_rows && two_lines)
-                meet(rows, lines, steps, at, stride, more, true, true);
-            else if (two_rows)
-                meet(rows, lines, steps, at, stride, more, true, false);
-            else if (two_lines)
-                meet(rows, lines, steps, at, stride, more, false, true);
-            else
-                meet(rows, lines, steps, at, stride, more, false, false);
-        }
-    tiles_release(); /* what comes between needs both units for floats */
 }
 
 /* -- a chunk's queries, a block's keys and values --------------------------------------------------------- */
@@ -165,7 +74,8 @@ static void scores(const cpu_attn_shape *s, const float *k, float *score, uint8_
         for (int64_t j = 0; j < CELLS; j += TILE_ROWS, to += TILE_BYTES_ALL)
             key_lines(k + j * s->d + i, s->d, to);
     meet_all((tile_rows){at.q, s->d * 2, TILE_LINE}, s->columns,
-             (tile_lines){at.lines, TILE_BYTES_ALL, CELLS / TILE_ROWS * TILE_BYTES_ALL}, CELLS / TILE_ROWS, s->d / STEP, score, false);
+             (tile_lines){at.lines, TILE_BYTES_ALL, CELLS / TILE_ROWS * TILE_BYTES_ALL}, CELLS / TILE_ROWS, s->d / STEP, score, CELLS,
+             false);
 }
 
 static void values(const cpu_attn_shape *s, const float *v, const float *p, float *sum, uint8_t *scratch)
@@ -182,7 +92,7 @@ static void values(const cpu_attn_shape *s, const float *v, const float *p, floa
             _mm512_storeu_si512(at.p + (c * CELLS + j) * 2, rounded_row(p + c * CELLS + j));
     memset(at.p + s->columns * CELLS * 2, 0, (size_t)((whole_tiles(s->columns) - s->columns) * CELLS * 2));
     meet_all((tile_rows){at.p, CELLS * 2, TILE_LINE}, s->columns, (tile_lines){at.lines, TILE_BYTES_ALL, tiles * TILE_BYTES_ALL},
-             tiles, CELLS / STEP, sum, true);
+             tiles, CELLS / STEP, sum, s->e, true);
 }
 
 const cpu_attn_unit cpu_tiles_attention = {takes, scratch_bytes, queries, scores, values};
