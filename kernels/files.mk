@@ -32,6 +32,7 @@ opencl_kernels = \
 	kernels/delta.clh \
 	kernels/delta_chunks.cl \
 	kernels/delta_span.clh \
+	kernels/delta_tiles.cl \
 	kernels/digits.clh \
 	kernels/dot2.cl \
 	kernels/dot2.clh \
@@ -127,6 +128,7 @@ opencl_kernels = \
 	kernels/tiles.clh \
 	kernels/tiles_bf16.clh \
 	kernels/tiles_in_c.clh \
+	kernels/tiles_meet.clh \
 	kernels/tokens.clh \
 	kernels/top_k.cl \
 	kernels/transpose.clh \

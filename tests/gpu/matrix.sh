@@ -97,6 +97,8 @@ else
     right attention "oned" tiles=in-c vec
     right attention "d=64 e=64*alibi*win=16*fast" tiles=in-c vec
     right attention "d=64 e=64*masked" tiles=in-c vec
+    right gated_delta_net "s=64 *fast" tiles=in-c vec
+    right gated_delta_net "s=128 hk=4*fast" tiles=in-c vec
     right mul_mat_id "a=bf16 *fast" bf16=in-c vec
 fi
 echo "1..$n"

@@ -17,6 +17,14 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     return ENG_SUPPORT_YES;
 }
 
+/* What rows of the table ask for. */
+static int64_t kind_of(int64_t size, int64_t tokens, bool gates)
+{
+    if (size > CL_CHUNKS_SIZE)
+        return 1;
+    return tokens >= CL_CHUNKS_FROM && size % CL_DELTA_TILE == 0 && !gates ? CL_DELTA_ROUND : tokens;
+}
+
 static int record(cl_recorder *r, const eng_node *node)
 {
     const eng_subgraph *graph = r->graph;
@@ -26,11 +34,15 @@ static int record(cl_recorder *r, const eng_node *node)
     const int64_t size = cl_ne(o, 0), heads = cl_ne(o, 1), sequences = cl_ne(in[SRC], 0);
     const int64_t gates = cl_ne(in[GATE], 0) == size && size > 1;
     const int64_t tokens = size > CL_CHUNKS_SIZE ? 1 : cl_ne(o, 2) / cl_max(1, sequences);
-    const cl_variant *v = cl_variant_of(r->device, node->op, tokens);
+    const cl_variant *v = cl_variant_find(r->device, node, in[STATE], kind_of(size, tokens, gates));
     const cl_deal deal = cl_pool_deal(r->device, v->group, size, size * heads * sequences);
     const int64_t columns = v->family == CL_SIMT ? deal.columns
                             : v->parts           ? cl_pool_columns(r->device, v, size, heads * sequences)
                                                  : v->rows;
+    /* heads that share keys may be done by one work-item, if that leaves enough of them */
+    const int64_t shared = heads / cl_max(1, cl_ne(in[K], 1));
+    const int64_t items = heads * sequences * cl_ceil(size, cl_max(1, columns));
+    const int64_t together = v->together > 1 && shared % 2 == 0 && items >= 4 * (int64_t)r->device->compute_units ? 2 : 1;
     cl_split split;
     char options[128];
 
@@ -40,8 +52,8 @@ static int record(cl_recorder *r, const eng_node *node)
         return r->status;
     int at = snprintf(options, sizeof options, "-DS=%lld -DPIECES=%u", (long long)size, split.n);
     if (v->parts)
-        snprintf(options + at, sizeof options - (size_t)at, " -DCOLUMNS=%lld -DPER_KEY=%d", (long long)columns,
-                 gates != 0);
+        snprintf(options + at, sizeof options - (size_t)at, " -DCOLUMNS=%lld -DPER_KEY=%d -DHEADS=%lld%s", (long long)columns,
+                 gates != 0, (long long)together, v->options ? v->options : "");
     if (v->family == CL_SIMT)
         snprintf(options + at, sizeof options - (size_t)at,
                  " -DPER_KEY=%d -DTOGETHER=%d -DGROUP=%zu -DPER=%d -DWIDE=%d", gates != 0,
@@ -58,7 +70,7 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_arg_long4(r, (int64_t[4]){cl_nb(in[STATE], 1), cl_nb(in[STATE], 2), cl_nb(in[STATE], 3)});
     cl_arg_pool_strides(r, STATE, &split);
     cl_arg_float(r, (float)(1.0 / __builtin_sqrt((double)size)));
-    cl_size3(r, cl_ceil(size, columns) * (int64_t)v->group, v->group, heads, 1, sequences, 1);
+    cl_size3(r, cl_ceil(size, columns) * (int64_t)v->group, v->group, heads / together, 1, sequences, 1);
     return r->status;
 }
 

@@ -24,7 +24,7 @@ typedef struct cl_variant {
     uint32_t sixteen : 1;  /* of matrices in lanes, where registers have 16 rows                            */
     uint32_t planes;       /* columns are packed in so many planes for a matrix unit before, and blocks are not; 0: not  */
     uint16_t packed;       /* bytes that 32 elements of a column take, packed by mul_mat_pack before; 0: none is   */
-    uint16_t together;     /* columns that are packed by a work-item; 0: CL_PACK_COLS                       */
+    uint16_t together;     /* columns that are packed by a work-item, 0: CL_PACK_COLS; or as the table says  */
     uint32_t layout;       /* EU_LANES: of matrices in lanes alone; 0: of all others                        */
     int64_t tall;          /* rows that a matrix has at least                                               */
     uint64_t types;        /* of the matrix, CL_TYPE_BIT(...) or CL_BLOCKS; 0: all                        */
@@ -89,6 +89,9 @@ enum { CL_ATTENTION_ROUND = 1 << 20, CL_ATTENTION_QUERIES = 20, CL_ATTENTION_TIL
 
 /* Chunks of tokens on a processor (kernels/chunks.clh): from so many of a sequence on, of states of up to so many elements. */
 enum { CL_CHUNKS_FROM = 17, CL_CHUNKS_SIZE = 256 };
+
+/* n of a delta net with so many tokens, whose heads are whole tiles (kernels/delta_tiles.cl) and have one gate for all keys. */
+enum { CL_DELTA_ROUND = 1 << 20, CL_DELTA_TILE = 32 };
 
 /* n of a scan: heads for themselves, token by token or, with one rate each, many tokens; or of one channel each, beside one another. */
 enum { CL_SCAN_HEADS = 1, CL_SCAN_MANY, CL_SCAN_BESIDE };
