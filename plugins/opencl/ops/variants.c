@@ -167,7 +167,7 @@ static const cl_variant variants[] = {
     {"bf16", MUL_MAT, VEC, .needs = CL_CAP_BF16, BFLOATS, COLUMNS(9, ALL), STRIPS(64, " -DBF16=1")},
     {"bf16-c", MUL_MAT, VEC, .needs = CL_CAP_BF16_IN_C, BFLOATS, COLUMNS(9, ALL), STRIPS(64, " -DBF16=2")},
     {"one", MUL_MAT, VEC, COLUMNS(1, 1), ROWS_KERNELS, .options = " -DONE"},
-    {"columns", MUL_MAT, VEC, COLUMNS(2, 16), ROWS_KERNELS},
+    {"columns", MUL_MAT, VEC, COLUMNS(2, 16), ROWS_KERNELS, .options = ""},
     {"strips", MUL_MAT, VEC, COLUMNS(17, ALL), STRIPS(128, "")},
 
     {"mma-rows1-tall", MMA, .tall = MANY_ROWS, COLUMNS(1, 1), MATRIX_ROWS(1, 128, 1, " -DMOST_LOCAL=32768")},
@@ -274,14 +274,14 @@ static const cl_variant variants[] = {
     {"queries4", ATTENTION, SIMT(64), COLUMNS(1, ALL), .rows = 4, .columns = 128},
 
     /* n: tokens that a sequence has on average; 1 where a head has more than 256 keys, CL_DELTA_ROUND of many tokens where they are
-     * whole tiles.  rows: columns of a head's state;
-     * parts: at most, and the kernel is told how many; together: heads that share keys; of cards pool.c says */
+     * whole tiles.  rows: columns of a head's state; parts: at most, and the kernel is told how many; together: heads that share
+     * keys; of cards pool.c says */
     {"columns16", DELTA_NET, VEC, COLUMNS(1, CL_CHUNKS_FROM - 1), .rows = 16},
     {"tiles", DELTA_TILES, VEC, .needs = CL_CAP_TILES, .fast = 1, COLUMNS(CL_DELTA_ROUND, CL_DELTA_ROUND), .parts = 1, .rows = 128,
      .together = 2, .options = " -DTILES_UNIT=1"},
     {"tiles-c", DELTA_TILES, VEC, .needs = CL_CAP_TILES_IN_C, .fast = 1, COLUMNS(CL_DELTA_ROUND, CL_DELTA_ROUND), .parts = 1,
      .rows = 128, .together = 2, .options = " -DTILES_UNIT=2"},
-    {"chunks", DELTA_CHUNKS, VEC, COLUMNS(CL_CHUNKS_FROM, ALL), .parts = 1, .rows = 128},
+    {"chunks", DELTA_CHUNKS, VEC, COLUMNS(CL_CHUNKS_FROM, ALL), .parts = 1, .rows = 128, .options = ""},
     {"lanes128", DELTA_NET, SIMT(128), COLUMNS(1, ALL)},
     {"lanes64", DELTA_NET, SIMT(64), COLUMNS(1, ALL)},
 
