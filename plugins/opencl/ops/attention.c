@@ -243,7 +243,7 @@ static int record(cl_recorder *r, const eng_node *node)
                      cl_type_name(x.in[K]->type), cl_type_name(x.in[V]->type), (long long)cl_ne(x.in[K], 0),
                      (long long)cl_ne(x.in[V], 0), cl_group(r->device), merge_group(r->device),
                      (float)node->fp[ENG_ATTN_SOFTCAP] != 0, (float)node->fp[ENG_ATTN_MAX_BIAS] > 0, x.lse != NULL,
-                     x.variant->options ? x.variant->options : "");
+                     cl_variant_own(x.variant));
     if (x.variant->needs & CL_CAP_MMA)
         n += snprintf(x.options + n, sizeof x.options - (size_t)n, " -DMATRIX=%d", r->device->matrix);
     if (x.in[MASK])

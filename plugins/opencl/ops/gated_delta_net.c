@@ -53,7 +53,7 @@ static int record(cl_recorder *r, const eng_node *node)
     int at = snprintf(options, sizeof options, "-DS=%lld -DPIECES=%u", (long long)size, split.n);
     if (v->parts)
         snprintf(options + at, sizeof options - (size_t)at, " -DCOLUMNS=%lld -DPER_KEY=%d -DHEADS=%lld%s", (long long)columns,
-                 gates != 0, (long long)together, v->options);
+                 gates != 0, (long long)together, cl_variant_own(v));
     if (v->family == CL_SIMT)
         snprintf(options + at, sizeof options - (size_t)at,
                  " -DPER_KEY=%d -DTOGETHER=%d -DGROUP=%zu -DPER=%d -DWIDE=%d", gates != 0,

@@ -70,8 +70,8 @@ static int record(cl_recorder *r, const eng_node *node)
         snprintf(options + at, sizeof options - (size_t)at, " -DDIRECT=%d -DTOGETHER=%d -DGROUP=%zu -DPER=%d -DWIDE=%d",
                  direct, tokens >= CL_TOGETHER && cl_ne(in[STATE], 0) <= CL_TOGETHER_SIZE, v->group, deal.per,
                  deal.wide);
-    else if (v->options)
-        snprintf(options + at, sizeof options - (size_t)at, "%s", v->options);
+    else
+        snprintf(options + at, sizeof options - (size_t)at, "%s", cl_variant_own(v));
     cl_launch_variant(r, v, v->kernel, options);
     cl_arg_pool(r, STATE, &split);
     cl_arg_long4(r, (int64_t[4]){cl_ne(o, 2), sequences, cl_ne(in[STATE], 3),

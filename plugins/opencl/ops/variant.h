@@ -31,7 +31,7 @@ typedef struct cl_variant {
     const char *file;      /* of kernels/, without .cl                                                      */
     const char *kernel;
     const char *several;   /* of the same program: several matrices at once (lower/products.c); NULL: none  */
-    const char *options;   /* that the program is built with, besides its operands' types                   */
+    const char *options;   /* that the program is built with, besides its operands' types; NULL: none       */
     int64_t rows, columns; /* of a group; rows 0: cl_variant_rows says; columns 0: all; or as the table says */
 } cl_variant;
 
@@ -99,6 +99,11 @@ enum { CL_SCAN_HEADS = 1, CL_SCAN_MANY, CL_SCAN_BESIDE };
 /* n of set_rows: elements of a block are stored 32 at a time, or it has 256. */
 enum { CL_STORE_32 = 1, CL_STORE_256 };
 
+/* The variant's own build options. */
+static inline const char *cl_variant_own(const cl_variant *v)
+{
+    return v->options ? v->options : "";
+}
 /* NULL: no row suits. */
 const cl_variant *cl_variant_find(cl_device *device, const eng_node *node, const eng_tensor *matrix, int64_t columns);
 /* The same for an op that has a row for every n and device. */

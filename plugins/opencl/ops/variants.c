@@ -52,7 +52,7 @@
     .columns = (n), .options = " -DCOLS=" #n " -DGROUP=" #group " -DROW_TILES=" #tiles more
 #define MATRIX_LANES                                                                                                   \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_lanes", .layout = EU_LANES, .kernel = "mul_mat_tile", .rows = 128,          \
-    .columns = 64, .planes = 3, .options = ""
+    .columns = 64, .planes = 3
 #define MATRIX_EXPERT_PAIRS(items)                                                                                     \
     SIMT(items), .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_matrix", .layout = EU_LANES, COLUMNS(1, 8),              \
     .kernel = "mul_mat_id_rows", .rows = 16, .columns = 1, .options = " -DCOLS=1 -DROW_TILES=1 -DGROUP=" #items
@@ -167,7 +167,7 @@ static const cl_variant variants[] = {
     {"bf16", MUL_MAT, VEC, .needs = CL_CAP_BF16, BFLOATS, COLUMNS(9, ALL), STRIPS(64, " -DBF16=1")},
     {"bf16-c", MUL_MAT, VEC, .needs = CL_CAP_BF16_IN_C, BFLOATS, COLUMNS(9, ALL), STRIPS(64, " -DBF16=2")},
     {"one", MUL_MAT, VEC, COLUMNS(1, 1), ROWS_KERNELS, .options = " -DONE"},
-    {"columns", MUL_MAT, VEC, COLUMNS(2, 16), ROWS_KERNELS, .options = ""},
+    {"columns", MUL_MAT, VEC, COLUMNS(2, 16), ROWS_KERNELS},
     {"strips", MUL_MAT, VEC, COLUMNS(17, ALL), STRIPS(128, "")},
 
     {"mma-rows1-tall", MMA, .tall = MANY_ROWS, COLUMNS(1, 1), MATRIX_ROWS(1, 128, 1, " -DMOST_LOCAL=32768")},
@@ -226,7 +226,7 @@ static const cl_variant variants[] = {
     {"bf16", VEC, .needs = CL_CAP_BF16, BFLOATS, EXPERTS_STRIPS(9, 64, " -DBF16=1")},
     {"bf16-c", VEC, .needs = CL_CAP_BF16_IN_C, BFLOATS, EXPERTS_STRIPS(9, 64, " -DBF16=2")},
     {"strips", VEC, EXPERTS_STRIPS(9, 128, "")},
-    {"experts", MUL_MAT_ID, VEC, COLUMNS(1, ALL), .kernel = "mul_mat_id", .options = "", .rows = 32},
+    {"experts", MUL_MAT_ID, VEC, COLUMNS(1, ALL), .kernel = "mul_mat_id", .rows = 32},
 
     {"mma-pairs-tall", MMA, .tall = MANY_EXPERT_ROWS, MATRIX_EXPERT_PAIRS(128)},
     {"mma-pairs", MMA, MATRIX_EXPERT_PAIRS(256)},
@@ -281,7 +281,7 @@ static const cl_variant variants[] = {
      .together = 2, .options = " -DTILES_UNIT=1"},
     {"tiles-c", DELTA_TILES, VEC, .needs = CL_CAP_TILES_IN_C, .fast = 1, COLUMNS(CL_DELTA_ROUND, CL_DELTA_ROUND), .parts = 1,
      .rows = 128, .together = 2, .options = " -DTILES_UNIT=2"},
-    {"chunks", DELTA_CHUNKS, VEC, COLUMNS(CL_CHUNKS_FROM, ALL), .parts = 1, .rows = 128, .options = ""},
+    {"chunks", DELTA_CHUNKS, VEC, COLUMNS(CL_CHUNKS_FROM, ALL), .parts = 1, .rows = 128},
     {"lanes128", DELTA_NET, SIMT(128), COLUMNS(1, ALL)},
     {"lanes64", DELTA_NET, SIMT(64), COLUMNS(1, ALL)},
 
@@ -377,7 +377,7 @@ void cl_variant_options(cl_device *device, const cl_variant *v, const eng_tensor
 {
     char own[CL_OPTIONS];
     cl_matrix_options(device, matrix, own);
-    const int n = snprintf(options, CL_OPTIONS + 64, "%s -DBT=%s%s", own, cl_type_name(b), v->options);
+    const int n = snprintf(options, CL_OPTIONS + 64, "%s -DBT=%s%s", own, cl_type_name(b), cl_variant_own(v));
     if (v->needs & (CL_CAP_MMA | CL_CAP_WMMA))
         snprintf(options + n, (size_t)(CL_OPTIONS + 64 - n), " -DMATRIX=%d", device->matrix);
 }
