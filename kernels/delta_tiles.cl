@@ -233,6 +233,17 @@ static inline void solve_block(chunk *c, uint p, uint b, uint a)
     }
 }
 
+/* What tokens of blocks before bring. */
+static inline void meet_before(chunk *c, uint b, uint strips)
+{
+    tiles_begin(UNIT_BYTES);
+    for (uint p = 0; p < strips; p++) {
+        const tile_side before = ROWS_OF(c->before, b * BLOCK), solved = LINES_OF(c->solved[p]);
+        meet_tiles(&before, &solved, 1, (b + 1) / 2, (char *)c->d[p][b * BLOCK], sizeof c->d[p][0], 1, true);
+    }
+    tiles_end();
+}
+
 __attribute__((noinline)) static void solve(chunk *c, uint strips, uint rows)
 {
     for (uint p = 0; p < strips; p++) /* tokens to come are met by zeros, and must be numbers */
@@ -242,13 +253,7 @@ __attribute__((noinline)) static void solve(chunk *c, uint strips, uint rows)
                 c->solved[p][i][a][l] = 0;
     for (uint b = 0; b < rows / BLOCK; b++) {
         if (b)
-            tiles_begin(UNIT_BYTES);
-        for (uint p = 0; b && p < strips; p++) {
-            const tile_side before = ROWS_OF(c->before, b * BLOCK), solved = LINES_OF(c->solved[p]);
-            meet_tiles(&before, &solved, 1, (b + 1) / 2, (char *)c->d[p][b * BLOCK], sizeof c->d[p][0], 1, true);
-        }
-        if (b)
-            tiles_end();
+            meet_before(c, b, strips);
         for (uint p = 0; p < strips; p++)
             EACH(a, ACROSS) solve_block(c, p, b, a);
     }

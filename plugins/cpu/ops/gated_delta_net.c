@@ -172,6 +172,14 @@ static void run_few(const cpu_task *task, const delta_unit *of, int64_t begin, i
     }
 }
 
+static void run_unit(const cpu_task *task, const delta_unit *u, int64_t begin, int64_t end, uint8_t *scratch)
+{
+    if (end - begin > FEW)
+        CPU_V(cpu_delta_chunks)(task, u, begin, end, scratch);
+    else if (end > begin)
+        run_few(task, u, begin, end, scratch);
+}
+
 /* Some units of a sequence: one, or what a matrix unit takes. */
 static void run_units(const cpu_task *task, const delta_unit *u, int64_t n, int64_t sequences, uint8_t *scratch)
 {
@@ -183,11 +191,9 @@ static void run_units(const cpu_task *task, const delta_unit *u, int64_t n, int6
     const cpu_delta_unit *unit = unit_for(task);
     if (t1 - t0 > FEW && unit)
         unit->run(task, u, n, t0, t1, scratch);
-    for (int64_t i = 0; i < n && !(t1 - t0 > FEW && unit); i++)
-        if (t1 - t0 > FEW)
-            CPU_V(cpu_delta_chunks)(task, &u[i], t0, t1, scratch);
-        else if (t1 > t0)
-            run_few(task, &u[i], t0, t1, scratch);
+    else
+        for (int64_t i = 0; i < n; i++)
+            run_unit(task, &u[i], t0, t1, scratch);
     for (int64_t i = 0; i < n && u->seq == sequences - 1; i++)
         zero_tokens(o, u[i].head, u->column, u->columns, t1, o->ne[2]);
 }

@@ -73,9 +73,11 @@ static void scores(const cpu_attn_shape *s, const float *k, float *score, uint8_
     for (int64_t i = 0; i < s->d; i += STEP)
         for (int64_t j = 0; j < CELLS; j += TILE_ROWS, to += TILE_BYTES_ALL)
             key_lines(k + j * s->d + i, s->d, to);
+    begin_tiles();
     meet_all((tile_rows){at.q, s->d * 2, TILE_LINE}, s->columns,
              (tile_lines){at.lines, TILE_BYTES_ALL, CELLS / TILE_ROWS * TILE_BYTES_ALL}, CELLS / TILE_ROWS, s->d / STEP, score, CELLS,
              false);
+    tiles_release();
 }
 
 static void values(const cpu_attn_shape *s, const float *v, const float *p, float *sum, uint8_t *scratch)
@@ -91,8 +93,10 @@ static void values(const cpu_attn_shape *s, const float *v, const float *p, floa
         for (int64_t j = 0; j < CELLS; j += STEP)
             _mm512_storeu_si512(at.p + (c * CELLS + j) * 2, rounded_row(p + c * CELLS + j));
     memset(at.p + s->columns * CELLS * 2, 0, (size_t)((whole_tiles(s->columns) - s->columns) * CELLS * 2));
+    begin_tiles();
     meet_all((tile_rows){at.p, CELLS * 2, TILE_LINE}, s->columns, (tile_lines){at.lines, TILE_BYTES_ALL, tiles * TILE_BYTES_ALL},
              tiles, CELLS / STEP, sum, s->e, true);
+    tiles_release();
 }
 
 const cpu_attn_unit cpu_tiles_attention = {takes, scratch_bytes, queries, scores, values};

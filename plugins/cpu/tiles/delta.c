@@ -11,7 +11,7 @@
  * diagonal, so d is known 16 tokens by 16: what tokens of blocks before bring is a product, and within a block one token after
  * another brings its own in f32.
  *
- * By count, a chunk of 64 tokens of a head of 128: 432 products of 16 cycles, and 96 once for all heads, beside some 8,000
+ * By count, a chunk of 64 tokens of a head of 128: 464 products of 16 cycles, and 96 once for all heads, beside some 8,000
  * operations of registers; token by token the state alone has 49,000 multiply-adds of these.
  */
 #include "config.h"
@@ -25,6 +25,7 @@
 #define BLOCK TILE_ROWS /* tokens that are solved one after another */
 #define BLOCKS (CHUNK / BLOCK)
 #define WIDE DELTA_WIDE /* columns of a strip: two tiles of lines; s is a multiple, and so are a unit's */
+_Static_assert(WIDE == TILE_STEP, "keys of whole tiles are columns of whole strips");
 #define SQUARE (CHUNK * CHUNK)
 #define LINES_OF_D (CHUNK * WIDE * 2)
 
@@ -84,7 +85,7 @@ static void take_work(delta_work *w, int64_t s, int64_t strips, delta_scratch *s
 
 static bool takes(int64_t s, bool one_gate)
 {
-    return one_gate && s > 0 && s % WIDE == 0 && s % TILE_STEP == 0;
+    return one_gate && s > 0 && s % TILE_STEP == 0;
 }
 
 static size_t scratch_bytes(int64_t s)
@@ -99,18 +100,6 @@ static size_t scratch_bytes(int64_t s)
 }
 
 /* -- products -------------------------------------------------------------------------------- */
-
-/* `count` rows, whose tiles are whole, times the two tiles of lines of a strip. */
-CPU_INLINE void meet_rows(tile_rows a, int64_t count, tile_lines b, int64_t steps, float *to, int64_t stride, const bool more)
-{
-    for (int64_t i = 0; i < count; i += 2 * TILE_ROWS) {
-        const tile_rows rows = {a.at + i * a.stride, a.stride, a.step};
-        if (i + TILE_ROWS < count)
-            meet(rows, b, steps, to + i * stride, stride, more, true, true);
-        else
-            meet(rows, b, steps, to + i * stride, stride, more, false, true);
-    }
-}
 
 /* Rows of keys or queries; of L, P or [key][token]. */
 static tile_rows rows_of_keys(const delta_work *w, const uint8_t *x)
@@ -178,9 +167,9 @@ static void dots_with_keys(const delta_work *w, const uint8_t *x, float *to)
 {
     for (int64_t t = 0; t < w->rows; t += 2 * TILE_ROWS)
         for (int64_t i = 0; i <= t; i += 2 * TILE_ROWS)
-            meet_rows(rows_of_keys(w, x + t * w->s * 2), pair_from(w, t),
-                      (tile_lines){w->key_lines + i / TILE_ROWS * TILE_BYTES_ALL, TILE_BYTES_ALL, BLOCKS * TILE_BYTES_ALL},
-                      w->s / TILE_STEP, to + t * CHUNK + i, CHUNK, false);
+            meet_all(rows_of_keys(w, x + t * w->s * 2), pair_from(w, t),
+                     (tile_lines){w->key_lines + i / TILE_ROWS * TILE_BYTES_ALL, TILE_BYTES_ALL, BLOCKS * TILE_BYTES_ALL}, 2,
+                     w->s / TILE_STEP, to + t * CHUNK + i, CHUNK, false);
 }
 
 static void prepare_keys(const delta_work *w)
@@ -285,11 +274,13 @@ static void state_to_lines(const delta_work *w)
 /* Products with the state. */
 static void meet_state(const delta_work *w)
 {
+    begin_tiles();
     for (int64_t p = 0; p < w->strips; p++) {
         const tile_lines state = lines_of(w->state_lines, p, w->s);
-        meet_rows(rows_of_keys(w, w->k), w->rows, state, w->s / TILE_STEP, strip_of(w->d, p, CHUNK), WIDE, false);
-        meet_rows(rows_of_keys(w, w->q), w->rows, state, w->s / TILE_STEP, strip_of(w->from_state, p, CHUNK), WIDE, false);
+        meet_all(rows_of_keys(w, w->k), w->rows, state, 2, w->s / TILE_STEP, strip_of(w->d, p, CHUNK), WIDE, false);
+        meet_all(rows_of_keys(w, w->q), w->rows, state, 2, w->s / TILE_STEP, strip_of(w->from_state, p, CHUNK), WIDE, false);
     }
+    tiles_release();
 }
 
 /* What is known of d before any token brings its own. */
@@ -332,6 +323,16 @@ static void solve_block(const delta_work *w, int64_t strip, int64_t block)
     }
 }
 
+/* What tokens of blocks before bring. */
+static void meet_before(const delta_work *w, int64_t block)
+{
+    begin_tiles();
+    for (int64_t p = 0; p < w->strips; p++)
+        meet_all(rows_of_tokens(w->before, block * BLOCK), BLOCK, lines_of(w->d_lines, p, CHUNK), 2, (block + 1) / 2,
+                 strip_of(w->d, p, CHUNK) + block * BLOCK * WIDE, WIDE, true);
+    tiles_release();
+}
+
 static void solve(const delta_work *w)
 {
     /* tokens to come are met by zeros, and must be numbers */
@@ -339,11 +340,7 @@ static void solve(const delta_work *w)
     memset(w->end_lines, 0, (size_t)(w->strips * LINES_OF_D));
     for (int64_t b = 0; b * BLOCK < w->rows; b++) {
         if (b)
-            begin_tiles();
-        for (int64_t p = 0; b && p < w->strips; p++)
-            meet_rows(rows_of_tokens(w->before, b * BLOCK), BLOCK, lines_of(w->d_lines, p, CHUNK), (b + 1) / 2,
-                          strip_of(w->d, p, CHUNK) + b * BLOCK * WIDE, WIDE, true);
-        tiles_release();
+            meet_before(w, b);
         for (int64_t p = 0; p < w->strips; p++)
             solve_block(w, p, b);
     }
@@ -352,13 +349,15 @@ static void solve(const delta_work *w)
 /* Products with d. */
 static void meet_d(const delta_work *w)
 {
+    begin_tiles();
     for (int64_t p = 0; p < w->strips; p++) {
         for (int64_t t = 0; t < w->rows; t += 2 * TILE_ROWS)
-            meet_rows(rows_of_tokens(w->upto, t), pair_from(w, t), lines_of(w->d_lines, p, CHUNK), t / TILE_STEP + 1,
-                      strip_of(w->from_chunk, p, CHUNK) + t * WIDE, WIDE, false);
-        meet_rows(rows_of_tokens(w->across, 0), w->s, lines_of(w->end_lines, p, CHUNK), (w->rows + TILE_STEP - 1) / TILE_STEP,
-                  strip_of(w->state, p, w->s), WIDE, true);
+            meet_all(rows_of_tokens(w->upto, t), pair_from(w, t), lines_of(w->d_lines, p, CHUNK), 2, t / TILE_STEP + 1,
+                     strip_of(w->from_chunk, p, CHUNK) + t * WIDE, WIDE, false);
+        meet_all(rows_of_tokens(w->across, 0), w->s, lines_of(w->end_lines, p, CHUNK), 2,
+                 (w->rows + TILE_STEP - 1) / TILE_STEP, strip_of(w->state, p, w->s), WIDE, true);
     }
+    tiles_release();
 }
 
 static void give_results(const delta_work *w)
@@ -383,14 +382,10 @@ static void run_chunk(delta_work *w, bool same_keys)
     load_decays(w);
     put_rows(w);
     state_to_lines(w);
-    begin_tiles();
     meet_state(w);
-    tiles_release();
     begin_d(w);
     solve(w);
-    begin_tiles();
     meet_d(w);
-    tiles_release();
     give_results(w);
 }
 

@@ -19,7 +19,8 @@ typedef struct tile_lines {
     int64_t next, step;
 } tile_lines;
 
-/* Tiles 0 .. 3 are sums, 4 and 5 rows, 6 and 7 lines.  All are whole. */
+/* Before products: tiles 0 .. 3 are sums, 4 and 5 rows, 6 and 7 lines.  All are whole.  They are given back (tiles_release)
+ * before much is done with floats, which needs both units. */
 CPU_INLINE void begin_tiles(void)
 {
     tile_shapes s = {0};
@@ -76,7 +77,6 @@ CPU_INLINE void meet(tile_rows a, tile_lines b, int64_t steps, float *to, int64_
 CPU_INLINE void meet_all(tile_rows a, int64_t count, tile_lines b, int64_t tiles, int64_t steps, float *to, int64_t stride,
                          const bool more)
 {
-    begin_tiles();
     for (int64_t c = 0; c < count; c += 2 * TILE_ROWS)
         for (int64_t t = 0; t < tiles; t += 2) {
             const tile_rows rows = {a.at + c * a.stride, a.stride, a.step};
@@ -92,7 +92,6 @@ CPU_INLINE void meet_all(tile_rows a, int64_t count, tile_lines b, int64_t tiles
             else
                 meet(rows, lines, steps, at, stride, more, false, false);
         }
-    tiles_release(); /* what comes between needs both units for floats */
 }
 
 #endif

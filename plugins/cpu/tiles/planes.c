@@ -406,7 +406,9 @@ static const cpu_products *instead(uint32_t type, int64_t k, int64_t n, bool fas
     (void)k;
     if (takes(type, n, fast))
         return !all_meet ? NULL : fast ? &many_digit : &many_exact;
-    return fast && n >= TILES_ROUNDED ? &cpu_tiles_rounded[all_meet] : NULL;
+    if (fast && n >= TILES_ROUNDED)
+        return &cpu_tiles_rounded[all_meet];
+    return fast && all_meet ? &dot->fast : NULL; /* which need no room for tiles */
 }
 
 #define APART(name) {scratch_bytes_##name, packed_bytes_##name, pack_##name, rows_##name, grain, column_bytes_##name}

@@ -41,8 +41,8 @@ static int record(cl_recorder *r, const eng_node *node)
                                                  : v->rows;
     /* heads that share keys may be done by one work-item, if that leaves enough of them */
     const int64_t shared = heads / cl_max(1, cl_ne(in[K], 1));
-    const int64_t items = heads * sequences * cl_ceil(size, cl_max(1, columns));
-    const int64_t together = v->together > 1 && shared % 2 == 0 && items >= 4 * (int64_t)r->device->compute_units ? 2 : 1;
+    const int64_t items = heads * sequences * cl_ceil(size, cl_max(1, columns)), most = cl_max(1, v->together);
+    const int64_t together = shared % most == 0 && items >= 2 * most * (int64_t)r->device->compute_units ? most : 1;
     cl_split split;
     char options[128];
 
