@@ -107,13 +107,29 @@ static float *columns_with_outliers(int64_t k, uint64_t seed)
     return x;
 }
 
-static bool same_products(const device *devices, int n_devices, const matrix m)
+/* Weights whose numbers and factors are as large as `drawn` may have them, and columns without a sign, of which sums are as
+ * large as they get. */
+static void *large(const eng_type_info *type, int64_t n)
+{
+    const size_t bytes = (size_t)(n / type->block * type->block_bytes);
+    void *out = malloc(bytes);
+    return out ? memset(out, 0xbb, bytes) : NULL;
+}
+
+static float *large_columns(int64_t k, uint64_t seed)
+{
+    float *x = numbers(k * MOST, seed);
+    for (int64_t i = 0; x && i < k * MOST; i++)
+        x[i] = 0.875f + x[i] / 8;
+    return x;
+}
+
+/* Of these weights and columns, which are given up. */
+static bool same_products_of(const device *devices, int n_devices, const matrix m, void *a, float *x)
 {
     const uint32_t type = m.type;
     const int64_t k = m.k, rows = m.rows;
     static const int some[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 17, 24, 25, 26, 48, 100, 193, 385, 599, 600};
-    void *a = encoded(&devices[0], type, (int64_t[4]){k, rows}, type + 1);
-    float *x = columns_with_outliers(k, 7 + type);
     operand in[2] = {{type, {k, rows}, a, m.weight}, {ENG_TYPE_F32, {k, MOST}, x, false}};
     operand o = {ENG_TYPE_F32, {rows, MOST}, NULL, false};
     float *whole = a && x ? compute(&devices[0], in, 2, o, build_product, NULL, 0) : NULL;
@@ -136,6 +152,12 @@ static bool same_products(const device *devices, int n_devices, const matrix m)
     return good;
 }
 
+static bool same_products(const device *devices, int n_devices, const matrix m)
+{
+    return same_products_of(devices, n_devices, m, encoded(&devices[0], m.type, (int64_t[4]){m.k, m.rows}, m.type + 1),
+                            columns_with_outliers(m.k, 7 + m.type));
+}
+
 static void check_products(const device *devices, int n_devices, uint32_t type)
 {
     const eng_type_info *info = eng_type_get(type);
@@ -145,6 +167,9 @@ static void check_products(const device *devices, int n_devices, uint32_t type)
                same_products(devices, n_devices, (matrix){type, 2048 + 130, ROWS_PLAIN, true}) && good;
     else
         good = same_products(devices, n_devices, (matrix){type, length_for(info), ROWS_KEPT, true}) && good;
+    if (info->block == 256)
+        good = same_products_of(devices, n_devices, (matrix){type, 512, ROWS_KEPT, true}, large(info, 512 * ROWS_KEPT),
+                                large_columns(512, type)) && good;
     /* rows as short as a head, and so many that threads take them in portions */
     good = same_products(devices, n_devices, (matrix){type, info->block == 1 ? 96 : info->block, ROWS, false}) && good;
     good = same_products(devices, n_devices, (matrix){type, 256, ROWS_TAKEN, false}) && good;

@@ -137,75 +137,86 @@ CPU_INLINE vu line_iq1_m(lanes_at b, const int group, const int line)
 
 /* -- factors: a block's, times odd numbers --------------------------------------------------------- */
 
-CPU_INLINE void put_odd(float *d, vf by, vu n)
+CPU_INLINE vi odd(vu n)
 {
-    v_store(d, by * v_cvt((vi)(n + n + 1)));
+    return (vi)(n + n + 1);
 }
 
 /* A nibble of a word for each. */
-CPU_INLINE void put_odd_nibbles(float *d, vf by, vu nibbles)
+CPU_INLINE void odd_nibbles(vi *n, vu nibbles)
 {
     CPU_UNROLL
     for (int i = 0; i < 8; i++)
-        put_odd(d + NEXT * i, by, nibbles >> 4 * i & 15);
+        n[i] = odd(nibbles >> 4 * i & 15);
 }
 
-CPU_INLINE void scales_iq2_xxs(lanes_at b, float *d, float *m)
+CPU_INLINE vf numbers_iq2_xxs(lanes_at b, vi *n, float *m)
 {
     (void)m;
     CPU_UNROLL
     for (int i = 0; i < 8; i++)
-        put_odd(d + NEXT * i, half_of(b, 0) * 0.125f, word(b, 2, 2 * i + 1) >> 28);
+        n[i] = odd(word(b, 2, 2 * i + 1) >> 28);
+    return half_of(b, 0) * 0.125f;
 }
+JOINT_SCALES(iq2_xxs, 8)
 
 #define NIBBLES_OF_16(type, from)                                                                                      \
-    CPU_INLINE void scales_##type(lanes_at b, float *d, float *m)                                                      \
+    CPU_INLINE vf numbers_##type(lanes_at b, vi *n, float *m)                                                          \
     {                                                                                                                  \
         (void)m;                                                                                                       \
-        put_odd_nibbles(d, half_of(b, 0) * 0.125f, word(b, 2, from));                                                  \
-        put_odd_nibbles(d + 8 * NEXT, half_of(b, 0) * 0.125f, word(b, 2, from + 1));                                   \
-    }
+        odd_nibbles(n, word(b, 2, from));                                                                              \
+        odd_nibbles(n + 8, word(b, 2, from + 1));                                                                      \
+        return half_of(b, 0) * 0.125f;                                                                                 \
+    }                                                                                                                  \
+    JOINT_SCALES(type, 16)
 NIBBLES_OF_16(iq2_xs, 16)
 NIBBLES_OF_16(iq2_s, 18)
 
-CPU_INLINE void scales_iq3_xxs(lanes_at b, float *d, float *m)
+CPU_INLINE vf numbers_iq3_xxs(lanes_at b, vi *n, float *m)
 {
     (void)m;
     CPU_UNROLL
     for (int i = 0; i < 8; i++)
-        put_odd(d + NEXT * i, half_of(b, 0) * 0.25f, word(b, 2, 16 + i) >> 28);
+        n[i] = odd(word(b, 2, 16 + i) >> 28);
+    return half_of(b, 0) * 0.25f;
 }
+JOINT_SCALES(iq3_xxs, 8)
 
-CPU_INLINE void scales_iq3_s(lanes_at b, float *d, float *m)
+CPU_INLINE vf numbers_iq3_s(lanes_at b, vi *n, float *m)
 {
     (void)m;
-    put_odd_nibbles(d, half_of(b, 0), word(b, 2, 26));
+    odd_nibbles(n, word(b, 2, 26));
+    return half_of(b, 0);
 }
+JOINT_SCALES(iq3_s, 8)
 
-CPU_INLINE void scales_iq1_s(lanes_at b, float *d, float *m)
+CPU_INLINE vf numbers_iq1_s(lanes_at b, vi *n, float *m)
 {
     (void)m;
     CPU_UNROLL
     for (int i = 0; i < 8; i++)
-        put_odd(d + NEXT * i, half_of(b, 0) * 0.125f, word(b, 2, 8 + i / 2) >> (12 + i % 2 * 16) & 7);
+        n[i] = odd(word(b, 2, 8 + i / 2) >> (12 + i % 2 * 16) & 7);
+    return half_of(b, 0) * 0.125f;
 }
+JOINT_SCALES(iq1_s, 8)
 
 /* The block's is in the upper four bits of four numbers of 16, whose other bits are the factors of 16 elements. */
-CPU_INLINE void scales_iq1_m(lanes_at b, float *d, float *m)
+CPU_INLINE vf numbers_iq1_m(lanes_at b, vi *n, float *m)
 {
     (void)m;
     const vu x[2] = {word(b, 0, 12), word(b, 0, 13)};
-    const vf by = w_half((x[0] >> 12 & 15) | (x[0] >> 24 & 0xf0) | (x[1] >> 4 & 0xf00) | (x[1] >> 16 & 0xf000)) * 0.125f;
     CPU_UNROLL
     for (int i = 0; i < 16; i++)
-        put_odd(d + NEXT * i, by, x[i / 8] >> (i / 4 % 2 * 16 + i % 4 * 3) & 7);
+        n[i] = odd(x[i / 8] >> (i / 4 % 2 * 16 + i % 4 * 3) & 7);
+    return w_half((x[0] >> 12 & 15) | (x[0] >> 24 & 0xf0) | (x[1] >> 4 & 0xf00) | (x[1] >> 16 & 0xf000)) * 0.125f;
 }
+JOINT_SCALES(iq1_m, 16)
 
 /* As LANES_TYPES (lanes.h). */
 #define GRID_TYPES(X)                                                                                                  \
-    X(IQ2_XXS, iq2_xxs, 256, 66, 32, IQ2_BIAS, 0, 1) X(IQ2_XS, iq2_xs, 256, 74, 16, IQ2_BIAS, 0, 1)                    \
-    X(IQ2_S, iq2_s, 256, 82, 16, IQ2_BIAS, 0, 4) X(IQ3_XXS, iq3_xxs, 256, 98, 32, IQ3_BIAS, 0, 1)                      \
-    X(IQ3_S, iq3_s, 256, 110, 32, IQ3_BIAS, 0, 4) X(IQ1_S, iq1_s, 256, 50, 32, IQ1_BIAS, 0, 2)                         \
-    X(IQ1_M, iq1_m, 256, 56, 16, IQ1_BIAS, 0, 2)
+    X(IQ2_XXS, iq2_xxs, 256, 66, 32, IQ2_BIAS, 0, 1, 2) X(IQ2_XS, iq2_xs, 256, 74, 16, IQ2_BIAS, 0, 1, 2)              \
+    X(IQ2_S, iq2_s, 256, 82, 16, IQ2_BIAS, 0, 4, 2) X(IQ3_XXS, iq3_xxs, 256, 98, 32, IQ3_BIAS, 0, 1, 2)                \
+    X(IQ3_S, iq3_s, 256, 110, 32, IQ3_BIAS, 0, 4, 8) X(IQ1_S, iq1_s, 256, 50, 32, IQ1_BIAS, 0, 2, 8)                   \
+    X(IQ1_M, iq1_m, 256, 56, 16, IQ1_BIAS, 0, 2, 8)
 
 #endif

@@ -6,6 +6,8 @@
  *                                      register's rows: a row's four in its lane
  *     scales_TYPE(block, d, m)         factors of a block's groups of 32 or 16 elements, a vector of rows for every
  *                                      STRIP floats of d and m
+ *     numbers_TYPE(block, n, m)        of a type whose factors are joint (planes.h) what all d of a block are a multiple
+ *                                      of, and the integers n that they are, times it
  *
  * An element is its number times d, plus m; where there are no minima (LANES_TYPES), m is not set and an element is its
  * number, less the bias, times d.  The layouts of blocks are those of the GGUF format.
@@ -29,14 +31,14 @@ CPU_INLINE vf half_of(lanes_at block, const int before)
     return w_halves(block, EU_LANES * before);
 }
 
-/* Byte i of each lane, with or without sign, as a float. */
-CPU_INLINE vf byte_of(vu v, const int i)
+/* Byte i of each lane, with or without sign. */
+CPU_INLINE vi byte_of(vu v, const int i)
 {
-    return v_cvt((vi)(v >> 8 * i & 255));
+    return (vi)(v >> 8 * i & 255);
 }
-CPU_INLINE vf signed_byte_of(vu v, const int i)
+CPU_INLINE vi signed_byte_of(vu v, const int i)
 {
-    return v_cvt((vi)(v << (24 - 8 * i)) >> 24);
+    return (vi)(v << (24 - 8 * i)) >> 24;
 }
 
 /* Bit i of each byte, as bit `to`, where i is not known to the compiler. */
@@ -179,8 +181,6 @@ TWO_HALVES_FIRST(q5_1)
         for (int i = 0; i < groups; i++)                                                                               \
             v_store(d + NEXT * i, by);                                                                                 \
     }
-ONE_HALF(tq1_0, 52, 8)
-ONE_HALF(tq2_0, 64, 8)
 ONE_HALF(q1_0, 0, 4)
 ONE_HALF(q2_0, 0, 2)
 
@@ -206,37 +206,52 @@ CPU_INLINE void scales_nvfp4(lanes_at b, float *d, float *m)
     }
 }
 
+/* Joint ones: d of so many groups. */
+#define JOINT_SCALES(type, groups)                                                                                            \
+    CPU_INLINE void scales_##type(lanes_at b, float *d, float *m)                                                      \
+    {                                                                                                                  \
+        vi n[groups];                                                                                                  \
+        const vf by = numbers_##type(b, n, m);                                                                         \
+        CPU_UNROLL                                                                                                     \
+        for (int i = 0; i < groups; i++)                                                                               \
+            v_store(d + NEXT * i, by * v_cvt(n[i]));                                                                   \
+    }
+
 /* 6 bits each in 12 bytes: of the first four scales and minima as they lie, of the others in two parts. */
-CPU_INLINE void scales_q4_K(lanes_at b, float *d, float *m)
+CPU_INLINE vf numbers_q4_K(lanes_at b, vi *n, float *m)
 {
-    const vf by = half_of(b, 0), least = -half_of(b, 2);
+    const vf least = -half_of(b, 2);
     const vu x = word(b, 4, 0), y = word(b, 4, 1), z = word(b, 4, 2);
     const vu scale[2] = {w_field(x, 0, 63), w_field(z, 0, 15) | w_field(x, 2, 48)};
     const vu minimum[2] = {w_field(y, 0, 63), w_field(z, 4, 15) | w_field(y, 2, 48)};
     CPU_UNROLL
     for (int i = 0; i < 8; i++) {
-        v_store(d + NEXT * i, by * byte_of(scale[i / 4], i % 4));
-        v_store(m + NEXT * i, least * byte_of(minimum[i / 4], i % 4));
+        n[i] = byte_of(scale[i / 4], i % 4);
+        v_store(m + NEXT * i, least * v_cvt(byte_of(minimum[i / 4], i % 4)));
     }
+    return half_of(b, 0);
 }
+JOINT_SCALES(q4_K, 8)
+#define numbers_q5_K numbers_q4_K
 #define scales_q5_K scales_q4_K
 
-CPU_INLINE void scales_q2_K(lanes_at b, float *d, float *m)
+CPU_INLINE vf numbers_q2_K(lanes_at b, vi *n, float *m)
 {
-    const vf by = half_of(b, 80), least = -half_of(b, 82);
+    const vf least = -half_of(b, 82);
     CPU_UNROLL
     for (int i = 0; i < 16; i++) {
         const vu both = word(b, 0, i / 4);
-        v_store(d + NEXT * i, by * byte_of(w_field(both, 0, 15), i % 4));
-        v_store(m + NEXT * i, least * byte_of(w_field(both, 4, 15), i % 4));
+        n[i] = byte_of(w_field(both, 0, 15), i % 4);
+        v_store(m + NEXT * i, least * v_cvt(byte_of(w_field(both, 4, 15), i % 4)));
     }
+    return half_of(b, 80);
 }
+JOINT_SCALES(q2_K, 16)
 
 /* 6 bits each, raised by 32: four in nibbles, two in four bytes behind these. */
-CPU_INLINE void scales_q3_K(lanes_at b, float *d, float *m)
+CPU_INLINE vf numbers_q3_K(lanes_at b, vi *n, float *m)
 {
     (void)m;
-    const vf by = half_of(b, 108);
     const vu above = word(b, 0, 26);
     CPU_UNROLL
     for (int i = 0; i < 4; i++) {
@@ -244,56 +259,73 @@ CPU_INLINE void scales_q3_K(lanes_at b, float *d, float *m)
         const vu number = (vu)((vbytes)raised - (vbytes)w_all(32));
         CPU_UNROLL
         for (int j = 0; j < 4; j++)
-            v_store(d + NEXT * (4 * i + j), by * signed_byte_of(number, j));
+            n[4 * i + j] = signed_byte_of(number, j);
     }
+    return half_of(b, 108);
 }
+JOINT_SCALES(q3_K, 16)
 
-CPU_INLINE void scales_q6_K(lanes_at b, float *d, float *m)
+CPU_INLINE vf numbers_q6_K(lanes_at b, vi *n, float *m)
 {
     (void)m;
-    const vf by = half_of(b, 208);
     CPU_UNROLL
     for (int i = 0; i < 16; i++)
-        v_store(d + NEXT * i, by * signed_byte_of(word(b, 0, 48 + i / 4), i % 4));
+        n[i] = signed_byte_of(word(b, 0, 48 + i / 4), i % 4);
+    return half_of(b, 208);
 }
+JOINT_SCALES(q6_K, 16)
+
+/* One half for all of a block's 256 elements. */
+#define ONE_HALF_JOINT(type, before)                                                                                   \
+    CPU_INLINE vf numbers_##type(lanes_at b, vi *n, float *m)                                                          \
+    {                                                                                                                  \
+        (void)m;                                                                                                       \
+        CPU_UNROLL                                                                                                     \
+        for (int i = 0; i < 8; i++)                                                                                    \
+            n[i] = v_seti(1);                                                                                          \
+        return half_of(b, before);                                                                                     \
+    }                                                                                                                  \
+    JOINT_SCALES(type, 8)
+ONE_HALF_JOINT(tq1_0, 52)
+ONE_HALF_JOINT(tq2_0, 64)
 
 #if PLANES_DOT
 HALF_FIRST(q8_0)
 HALF_FIRST(iq4_nl)
 
 /* 6 bits each, raised by 32: four in nibbles, two in a number of 16 bits. */
-CPU_INLINE void scales_iq4_xs(lanes_at b, float *d, float *m)
+CPU_INLINE vf numbers_iq4_xs(lanes_at b, vi *n, float *m)
 {
     (void)m;
-    const vf by = half_of(b, 0);
     const vi above = w_shorts(b, EU_LANES * 2);
     const vu low = word(b, 4, 0);
     CPU_UNROLL
-    for (int i = 0; i < 8; i++) {
-        const vi number = (vi)(low >> 4 * i & 15) | (above >> 2 * i & 3) << 4;
-        v_store(d + NEXT * i, by * v_cvt(number - 32));
-    }
+    for (int i = 0; i < 8; i++)
+        n[i] = ((vi)(low >> 4 * i & 15) | (above >> 2 * i & 3) << 4) - 32;
+    return half_of(b, 0);
 }
+JOINT_SCALES(iq4_xs, 8)
 #endif
 
 /* All of them: elements and bytes of a block, elements that share a scale, by what numbers are raised, are there
- * minima, groups after which fields are the same. */
+ * minima, groups after which fields are the same, how many groups
+ * of joint factors are exact as floats (planes_form). */
 #define SMALL_BLOCK_TYPES(X)                                                                                           \
-    X(Q4_0, q4_0, 32, 18, 32, 8, 0, 1) X(Q4_1, q4_1, 32, 20, 32, 0, 1, 1) X(Q5_0, q5_0, 32, 22, 32, 16, 0, 1)          \
-    X(Q5_1, q5_1, 32, 24, 32, 16, 1, 1) X(MXFP4, mxfp4, 32, 17, 32, E2M1_BIAS, 0, 1)                                   \
-    X(NVFP4, nvfp4, 64, 36, 16, E2M1_BIAS, 0, 2)
+    X(Q4_0, q4_0, 32, 18, 32, 8, 0, 1, 0) X(Q4_1, q4_1, 32, 20, 32, 0, 1, 1, 0) X(Q5_0, q5_0, 32, 22, 32, 16, 0, 1, 0)          \
+    X(Q5_1, q5_1, 32, 24, 32, 16, 1, 1, 0) X(MXFP4, mxfp4, 32, 17, 32, E2M1_BIAS, 0, 1, 0)                                   \
+    X(NVFP4, nvfp4, 64, 36, 16, E2M1_BIAS, 0, 2, 0)
 #define SMALL_K_TYPES(X)                                                                                               \
-    X(Q2_K, q2_K, 256, 84, 16, 0, 1, 4) X(Q3_K, q3_K, 256, 110, 16, 4, 0, 4) X(Q4_K, q4_K, 256, 144, 32, 0, 1, 2)      \
-    X(Q5_K, q5_K, 256, 176, 32, 16, 1, 2) X(Q6_K, q6_K, 256, 210, 16, 32, 0, 4)
+    X(Q2_K, q2_K, 256, 84, 16, 0, 1, 4, 8) X(Q3_K, q3_K, 256, 110, 16, 4, 0, 4, 8) X(Q4_K, q4_K, 256, 144, 32, 0, 1, 2, 4)      \
+    X(Q5_K, q5_K, 256, 176, 32, 16, 1, 2, 4) X(Q6_K, q6_K, 256, 210, 16, 32, 0, 4, 1)
 #define SMALL_LEAST_TYPES(X)                                                                                           \
-    X(TQ1_0, tq1_0, 256, 54, 32, 1, 0, 8) X(TQ2_0, tq2_0, 256, 66, 32, 1, 0, 4) X(Q1_0, q1_0, 128, 18, 32, 1, 0, 1)    \
-    X(Q2_0, q2_0, 64, 18, 32, 1, 0, 1)
+    X(TQ1_0, tq1_0, 256, 54, 32, 1, 0, 8, 8) X(TQ2_0, tq2_0, 256, 66, 32, 1, 0, 4, 8) X(Q1_0, q1_0, 128, 18, 32, 1, 0, 1, 0)    \
+    X(Q2_0, q2_0, 64, 18, 32, 1, 0, 1, 0)
 #if PLANES_DOT /* sums have 32 bits */
 #include "grid_lanes.h"
 #define BLOCK_TYPES(X)                                                                                                 \
     SMALL_BLOCK_TYPES(X)                                                                                               \
-    X(Q8_0, q8_0, 32, 34, 32, BYTE_BIAS, 0, 1) X(IQ4_NL, iq4_nl, 32, 18, 32, BYTE_BIAS, 0, 1)
-#define K_TYPES(X) SMALL_K_TYPES(X) X(IQ4_XS, iq4_xs, 256, 136, 32, BYTE_BIAS, 0, 1)
+    X(Q8_0, q8_0, 32, 34, 32, BYTE_BIAS, 0, 1, 0) X(IQ4_NL, iq4_nl, 32, 18, 32, BYTE_BIAS, 0, 1, 0)
+#define K_TYPES(X) SMALL_K_TYPES(X) X(IQ4_XS, iq4_xs, 256, 136, 32, BYTE_BIAS, 0, 1, 1)
 #define LEAST_TYPES(X) SMALL_LEAST_TYPES(X) GRID_TYPES(X)
 #else
 #define BLOCK_TYPES SMALL_BLOCK_TYPES

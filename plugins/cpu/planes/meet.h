@@ -112,65 +112,184 @@ CPU_INLINE group_parts parts_of(const planes_form form, const int planes)
     return g;
 }
 
-/* A column's sums of a vector's part p, with scales d and minima m. */
-CPU_INLINE vf add_sum(const vi *s, const uint8_t *packed, const int p, const vf d, const vf m, const planes_form form,
-                      int bias, const int planes, vf sum)
+/* What the sums of a group's part are multiplied by, a strip of each; of a joint block `n`, in place of d, which is it times
+ * `by` of the block. */
+typedef struct part_factors {
+    const float *d, *m, *by;
+    const p_some *n;
+} part_factors;
+
+CPU_INLINE vf scale_of_part(const part_factors f, const int r, const bool joint)
+{
+    return joint ? v_load(f.by + r * ROWS) * p_float(f.n[r]) : v_load(f.d + r * ROWS);
+}
+
+CPU_INLINE part_factors part_from(const part_factors f, const int64_t first)
+{
+    return (part_factors){f.d + first, f.m + first, f.by + first % STRIP, f.n ? f.n + first / ROWS : NULL};
+}
+CPU_INLINE part_factors next_part(part_factors f)
+{
+    return part_from(f, STRIP);
+}
+
+CPU_INLINE part_factors factors_of_vector(const part_factors f, const int r)
+{
+    return part_from(f, r * ROWS);
+}
+
+/* Sums of a joint block so far: of the last groups, and, if these are not all of it, of those before. */
+typedef struct joint_sums {
+    p_some some[VECTORS][TILE][EXACT];
+    vi before[VECTORS][TILE][EXACT];
+} joint_sums;
+
+/* And, if a column has any, of its elements that are set apart; which are in memory, as the above should not be. */
+typedef struct joint_apart {
+    vf sum[TILE][VECTORS];
+    bool any[TILE];
+} joint_apart;
+
+/* A column's sums of a vector's part p; those of a joint block to what there is of it. */
+CPU_INLINE vf add_sum(const vi *s, const uint8_t *packed, const int p, const part_factors f, const planes_form form,
+                      int bias, const int planes, p_some *joint, vf sum)
 {
     const group_parts x = parts_of(form, planes);
-    sum = v_fma(p_whole(s, planes), d * (vf)w_four(packed + x.factor), sum);
+    if (planes_are_joint(form, planes)) {
+        CPU_UNROLL
+        for (int i = 0; i < EXACT; i++)
+            joint[i] = p_add_times(joint[i], s[i], *f.n);
+    } else {
+        sum = v_fma(p_whole(s, planes), v_load(f.d) * (vf)w_four(packed + x.factor), sum);
+    }
     if (!form.minima)
         return sum;
-    const vf least = form.bias ? v_fma(d, v_set1((float)bias), m) : m;
+    const vf d = form.bias ? scale_of_part(f, 0, planes_are_joint(form, planes)) : (vf){0};
+    const vf least = form.bias ? v_fma(d, v_set1((float)bias), v_load(f.m)) : v_load(f.m);
     return v_fma(least, (vf)w_four(packed + x.elements + 4 * p), sum);
 }
 
 /* The same of a strip. */
 CPU_INLINE void add_sums(const vi s[VECTORS][TILE][EXACT], const uint8_t *packed, const int p, const int c,
-                         const float *d, const float *m, const planes_form form, int bias, const int planes,
+                         const part_factors f, const planes_form form, int bias, const int planes, joint_sums *joint,
                          vf sum[VECTORS])
 {
     CPU_UNROLL
     for (int r = 0; r < VECTORS; r++)
-        sum[r] = add_sum(s[r][c], packed, p, v_load(d + r * ROWS), form.minima ? v_load(m + r * ROWS) : (vf){0}, form,
-                         bias, planes, sum[r]);
+        sum[r] = add_sum(s[r][c], packed, p, factors_of_vector(f, r), form, bias, planes, joint->some[r][c], sum[r]);
+}
+
+CPU_INLINE void begin_joint(joint_sums *joint, joint_apart *apart, const int cols)
+{
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++) {
+        apart->any[c] = false;
+        for (int r = 0; r < VECTORS; r++)
+            apart->sum[c][r] = (vf){0};
+    }
+    CPU_UNROLL
+    for (int r = 0; r < VECTORS; r++)
+        CPU_UNROLL
+        for (int c = 0; c < cols; c++)
+            CPU_UNROLL
+            for (int i = 0; i < EXACT; i++) {
+                joint->some[r][c][i] = (p_some){0};
+                joint->before[r][c][i] = (vi){0};
+            }
+}
+
+CPU_INLINE bool all_at_once(const planes_form form)
+{
+    return !JOINT_FLOATS || form.joint == JOINT / GROUP;
+}
+
+/* Behind `groups` of a joint block: as many as are exact together go to those before. */
+CPU_INLINE void go_on_joint(joint_sums *joint, const int groups, const planes_form form, const int cols)
+{
+    if (all_at_once(form) || groups % form.joint)
+        return;
+    CPU_UNROLL
+    for (int r = 0; r < VECTORS; r++)
+        CPU_UNROLL
+        for (int c = 0; c < cols; c++)
+            CPU_UNROLL
+            for (int i = 0; i < EXACT; i++) {
+                joint->before[r][c][i] += __builtin_convertvector(joint->some[r][c][i], vi);
+                joint->some[r][c][i] = (p_some){0};
+            }
+}
+
+CPU_INLINE vf whole_joint(const joint_sums *joint, const planes_form form, const int r, const int c)
+{
+    vf s[EXACT];
+    CPU_UNROLL
+    for (int i = 0; i < EXACT; i++)
+        s[i] = all_at_once(form) ? __builtin_convertvector(joint->some[r][c][i], vf)
+                                 : __builtin_convertvector(joint->before[r][c][i], vf);
+    return p_joint(s);
+}
+
+/* All of a joint block was met, of which `x` is behind the last group: its sums, times what its factors are multiples of. */
+CPU_INLINE void end_joint(const joint_sums *joint, const joint_apart *apart, const float *by, const tile_columns *x,
+                          const planes_form form, const int cols, vf sum[TILE][VECTORS])
+{
+    const int64_t last = parts_of(form, EXACT).factor - planes_group_bytes(form, EXACT);
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++)
+        CPU_UNROLL
+        for (int r = 0; r < VECTORS; r++)
+            sum[c][r] = v_fma(whole_joint(joint, form, r, c), v_load(by + r * ROWS) * (vf)w_four(x->packed[c] + last), sum[c][r]);
+    for (int c = 0; c < cols; c++)
+        for (int r = 0; r < VECTORS && __builtin_expect(apart->any[c], 0); r++)
+            sum[c][r] += apart->sum[c][r];
+}
+
+/* Where elements of a column that are set apart are added: to the sum, or, since there may be many, to a sum of their own. */
+CPU_INLINE vf *sum_apart(joint_apart *apart, const bool are_joint, const int c, vf sum[VECTORS])
+{
+    if (!are_joint)
+        return sum;
+    apart->any[c] = true;
+    return apart->sum[c];
 }
 
 /* And its elements that are set apart, if there are any, with lines from `begin` to `end`. */
 CPU_INLINE void add_apart(const uint8_t *apart, const lines_of write, const strip_rows *w, const int group,
-                          const int begin, const int end, const tile_columns *x, const int c, const float *d,
-                          const float *m, const planes_form form, int bias, vf sum[VECTORS])
+                          const int begin, const int end, const tile_columns *x, const int c, const part_factors f,
+                          const planes_form form, int bias, joint_apart *joint, vf given[VECTORS])
 {
     uint32_t bits;
     memcpy(&bits, apart, 4);
     if (__builtin_expect(bits == 0, 1))
         return;
+    vf *const sum = sum_apart(joint, form.joint, c, given);
     uint8_t written[GROUP * STRIP];
     if (write)
         write(w, group, written);
     for (int r = 0; r < VECTORS; r++) {
-        const vf by = v_load(d + r * ROWS);
-        sum[r] = meet_apart(bits, 4 * begin, 4 * end, write ? written + 4 * ROWS * r : w->at[r].of[0], by,
-                            form.minima ? v_load(m + r * ROWS) : by * -(float)bias, x->g, x->first + c, x->k, sum[r]);
+        const vf d = scale_of_part(f, r, form.joint);
+        sum[r] = meet_apart(bits, 4 * begin, 4 * end, write ? written + 4 * ROWS * r : w->at[r].of[0], d,
+                            form.minima ? v_load(f.m + r * ROWS) : d * -(float)bias, x->g, x->first + c, x->k, sum[r]);
     }
 }
 
 /* A group of a strip times those of a tile, added to `sum`.  `write` makes its lines, if `line` does not read such. */
-CPU_INLINE void meet(const line_of line, const lines_of write, const strip_rows *w, const int group, const float *d,
-                     const float *m, const tile_columns *x, const planes_form form, int bias, const int planes,
-                     const int cols, vf sum[TILE][VECTORS])
+CPU_INLINE void meet(const line_of line, const lines_of write, const strip_rows *w, const int group, part_factors f,
+                     const tile_columns *x, const planes_form form, int bias, const int planes, const int cols,
+                     joint_sums *joint, joint_apart *apart, vf sum[TILE][VECTORS])
 {
     const int lines = LINES_EACH / form.parts;
     const group_parts g = parts_of(form, planes);
     CPU_UNROLL
-    for (int p = 0; p < form.parts; p++, d += NEXT, m += NEXT) {
+    for (int p = 0; p < form.parts; p++, f = next_part(f)) {
         vi s[VECTORS][TILE][EXACT];
         multiply(line, w, group, p * lines, lines, x, form.bias ? g.begin + 4 * p * planes : 0, planes, cols, s);
         CPU_UNROLL
         for (int c = 0; c < cols; c++)
-            add_sums(s, x->packed[c], p, c, d, m, form, bias, planes, sum[c]);
+            add_sums(s, x->packed[c], p, c, f, form, bias, planes, joint, sum[c]);
         CPU_UNROLL
         for (int c = 0; c < cols && planes > 1; c++)
-            add_apart(x->packed[c] + g.apart, write, w, group, p * lines, (p + 1) * lines, x, c, d, m, form, bias,
+            add_apart(x->packed[c] + g.apart, write, w, group, p * lines, (p + 1) * lines, x, c, f, form, bias, apart,
                       sum[c]);
     }
 }

@@ -98,20 +98,21 @@ CPU_INLINE void column_sums(int32x4_t s[PAIRS][MOST_PAIRS][EXACT], const int r, 
 
 /* Elements of a column that are set apart, with the numbers as they were. */
 static __attribute__((noinline)) void add_those_apart(const uint8_t *steps, uint32_t apart, const int begin, const int end,
-                                                      const float *d, const float *m, const planes_form form, int bias,
+                                                      const part_factors f, const planes_form form, int bias,
                                                       const tile_columns *x, int c, vf sum[VECTORS])
 {
     uint8_t lines[GROUP * STRIP];
     unpair(steps, bias, lines);
     for (int r = 0; r < VECTORS; r++) {
-        const vf by = v_load(d + r * ROWS);
-        sum[r] = meet_apart(apart, begin, end, lines + 4 * ROWS * r, by,
-                            form.minima ? v_load(m + r * ROWS) : by * -(float)bias, x->g, x->first + c, x->k, sum[r]);
+        const vf d = scale_of_part(f, r, form.joint);
+        sum[r] = meet_apart(apart, begin, end, lines + 4 * ROWS * r, d,
+                            form.minima ? v_load(f.m + r * ROWS) : d * -(float)bias, x->g, x->first + c, x->k, sum[r]);
     }
 }
 
-CPU_INLINE void meet_part(const uint8_t *steps, const tile_columns *x, const int p, const float *d, const float *m,
-                          const planes_form form, int bias, const int planes, const int cols, vf sum[TILE][VECTORS])
+CPU_INLINE void meet_part(const uint8_t *steps, const tile_columns *x, const int p, const part_factors f,
+                          const planes_form form, int bias, const int planes, const int cols, joint_sums *joint,
+                          joint_apart *apart, vf sum[TILE][VECTORS])
 {
     const int n = STEPS / form.parts, each = GROUP / form.parts;
     int32x4_t s[PAIRS][MOST_PAIRS][EXACT];
@@ -122,40 +123,51 @@ CPU_INLINE void meet_part(const uint8_t *steps, const tile_columns *x, const int
         for (int r = 0; r < VECTORS; r++) {
             vi sums[EXACT];
             column_sums(s, r, c, planes, sums);
-            sum[c][r] = add_sum(sums, x->packed[c], p, v_load(d + r * ROWS), form.minima ? v_load(m + r * ROWS) : (vf){0},
-                                form, bias, planes, sum[c][r]);
+            sum[c][r] = add_sum(sums, x->packed[c], p, factors_of_vector(f, r), form, bias, planes, joint->some[r][c], sum[c][r]);
         }
-        uint32_t apart = 0;
+        uint32_t bits = 0;
         if (planes > 1)
-            memcpy(&apart, x->packed[c] + parts_of(form, planes).apart, 4);
-        if (__builtin_expect(apart != 0, 0))
-            add_those_apart(steps, apart, p * each, (p + 1) * each, d, m, form, bias, x, c, sum[c]);
+            memcpy(&bits, x->packed[c] + parts_of(form, planes).apart, 4);
+        if (__builtin_expect(bits != 0, 0))
+            add_those_apart(steps, bits, p * each, (p + 1) * each, f, form, bias, x, c,
+                            sum_apart(apart, form.joint, c, sum[c]));
     }
 }
 
 CPU_INLINE void meet_panel(const strip_panel *w, int64_t groups, const planes_form form, int bias, const int planes,
                            const int cols, const tile_columns *given, const strip_ask *ask, vf sum[TILE][VECTORS])
 {
+    const bool are_joint = planes_are_joint(form, planes);
     tile_columns own = {.g = given->g, .first = given->first, .k = given->k};
+    joint_sums joint;
+    joint_apart apart;
+    if (are_joint)
+        begin_joint(&joint, &apart, cols);
     CPU_UNROLL
     for (int c = 0; c < cols; c++)
         own.packed[c] = given->packed[c];
-    for (int64_t i = 0; i < groups; i++, next_group(&own, planes_group_bytes(form, planes), cols)) {
+    for (int64_t i = 0; i < groups; i++) {
         ask_next(ask, i);
         CPU_UNROLL
         for (int p = 0; p < form.parts; p++) {
             const int64_t factor = (i * form.parts + p) * STRIP;
-            meet_part(w->lines + i * GROUP * STRIP, &own, p, w->d + factor, w->m + factor, form, bias, planes, cols, sum);
+            meet_part(w->lines + i * GROUP * STRIP, &own, p, factors_from(&w->factors, factor, i / (JOINT / GROUP)), form, bias, planes, cols,
+                      &joint, &apart, sum);
+        }
+        next_group(&own, planes_group_bytes(form, planes), cols);
+        if (are_joint && (i + 1) % (JOINT / GROUP) == 0) {
+            end_joint(&joint, &apart, w->factors.by + i / (JOINT / GROUP) * STRIP, &own, form, cols, sum);
+            begin_joint(&joint, &apart, cols);
         }
     }
 }
 
-#define TILES(name, group, raised, minima)                                                                             \
+#define TILES(name, group, raised, minima, joint)                                                                      \
     static void tile_##name(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,     \
                             const strip_ask *ask, vf sum[TILE][VECTORS])                                               \
     {                                                                                                                  \
         EACH_WAY(EXACT_COLS, FAST_COLS,                                                                                \
-                 meet_panel(w, groups, FORM_OF(group, raised, minima), bias, P, C, x, ask, sum));                      \
+                 meet_panel(w, groups, FORM_OF(group, raised, minima, joint), bias, P, C, x, ask, sum));                      \
     }
 LINES_FORMS(TILES)
 

@@ -5,9 +5,14 @@
  * the rounding of each element to 2^-22 of the group's largest at most, which is the order of error that f32 has; the
  * groups are added in f32, in their order.  One digit instead of three is precision fast.
  *
+ * Factors of many types are joint: a block of 256 elements has one number of f32, and integers for its groups.  There 256
+ * elements of a column are under one scale, and sums of groups, times the groups' integers, are added exactly, plane by
+ * plane, until the block is done; then planes are put together in f32.
+ *
  * What would be lost beside an element much larger than all others is kept: such elements are set apart, and meet the
  * weights one by one in f32 (columns.c).  Every result is formed in one order whatever the number of columns and rows:
- * group by group, first the sum, then minima, then elements set apart.
+ * group by group, first the sum, then minima, then elements set apart; of a joint block first the minima, then the sum of
+ * all groups, then that of elements set apart.
  *
  * Numbers that have a sign are raised by a bias, and sums begin with what takes that back.  With units for dot products
  * (PLANES_DOT: vpdpbusd) sums have 32 bits.  Without, they have 16, for there is no other product of bytes at this
@@ -39,6 +44,7 @@
 #define STRIP (2 * CPU_VL) /* rows: two vectors                  */
 #endif
 #define GROUP 32     /* elements of a column that have a scale  */
+#define JOINT 256    /* those that have one where factors are joint */
 #define LINES_EACH 8 /* words of four elements in a group         */
 #define EXACT 3      /* planes                               */
 #define BASE 255     /* of digits                            */
@@ -77,7 +83,14 @@ typedef struct planes_form {
     int parts;   /* scales in a group: 1, 2                            */
     int bias;    /* by what numbers are raised                         */
     bool minima; /* weights are a number times a scale, plus a minimum */
+    int joint;   /* groups of a block whose sums, times their integers, are together exact as floats; 0: scales are not joint */
 } planes_form;
+
+/* In precision fast they are as all others. */
+static inline bool planes_are_joint(planes_form form, int planes)
+{
+    return form.joint && planes > 1;
+}
 
 static inline int64_t planes_groups(int64_t k)
 {

@@ -17,35 +17,46 @@
 #define SOME 32
 
 /* Forms of lines, which types that agree in what matters share: elements with a scale, is there a bias, are there
- * minima.  A tile of each: */
+ * minima, are factors joint.  A tile of each: */
 #define LINES_FORMS(X)                                                                                                 \
-    X(raised_32, 32, 1, 0) X(minima_32, 32, 0, 1) X(both_32, 32, 1, 1) X(raised_16, 16, 1, 0) X(minima_16, 16, 0, 1) PLAIN_FORM(X)
+    X(raised_32, 32, 1, 0, 0) X(minima_32, 32, 0, 1, 0) X(both_32, 32, 1, 1, 0) X(raised_16, 16, 1, 0, 0)              \
+    X(joint_minima_32, 32, 0, 1, 4) X(joint_both_32, 32, 1, 1, 4) X(joint_raised_16_of_1, 16, 1, 0, 1)                 \
+    X(joint_raised_16, 16, 1, 0, 8) X(joint_minima_16, 16, 0, 1, 8)                       \
+    X(joint_raised_32, 32, 1, 0, 8) DOT_FORMS(X)
 #if PLANES_SIGNED
-#define PLAIN_FORM(X) X(plain_32, 32, 0, 0)
+#define DOT_FORMS(X) X(plain_32, 32, 0, 0, 0) X(joint_plain_32, 32, 0, 0, 1) MORE_FORMS(X)
+#elif PLANES_DOT
+#define DOT_FORMS(X) X(joint_raised_32_of_1, 32, 1, 0, 1) MORE_FORMS(X)
 #else
-#define PLAIN_FORM(X)
-#define tile_plain_32 NULL
+#define DOT_FORMS(X)
 #endif
+#define MORE_FORMS(X) X(joint_raised_32_of_2, 32, 1, 0, 2) X(joint_raised_16_of_2, 16, 1, 0, 2)
 typedef void tile_call(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,
                        const strip_ask *ask, vf sum[TILE][VECTORS]);
 #define DECLARE(name, ...) static tile_call tile_##name;
 LINES_FORMS(DECLARE)
 #undef DECLARE
-#define TILE_OF(group, bias, minima)                                                                                   \
-    ((group) == 16 ? ((minima) ? tile_minima_16 : tile_raised_16)                                                      \
-     : !(minima)   ? ((bias) || !PLANES_SIGNED ? tile_raised_32 : tile_plain_32)                                       \
-     : (bias)      ? tile_both_32                                                                                      \
-                   : tile_minima_32)
-
-static tile_call *const tile_of[CPU_TYPES] = {
-#define TILE_FOR(NAME, name, elements, bytes, group, bias, minima, same) [ENG_TYPE_##NAME] = TILE_OF(group, bias, minima),
-    LANES_TYPES(TILE_FOR)
-#undef TILE_FOR
+static const struct {
+    planes_form form;
+    tile_call *call;
+} tiles_by_form[] = {
+#define TILE_OF(name, group, bias, minima, joint) {FORM_OF(group, bias, minima, joint), tile_##name},
+    LINES_FORMS(TILE_OF)
+#undef TILE_OF
 };
 
+static tile_call *tile_of(planes_form form)
+{
+    size_t i = 0;
+    while (tiles_by_form[i].form.parts != form.parts || tiles_by_form[i].form.minima != form.minima || tiles_by_form[i].form.joint != form.joint ||
+           !tiles_by_form[i].form.bias != !form.bias)
+        i++;
+    return tiles_by_form[i].call;
+}
+
 #define LINES_BYTES (PANEL * STRIP)
-#define FACTORS_BYTES (PANEL / 16 * STRIP * (int64_t)sizeof(float))
-#define PANEL_BYTES (LINES_BYTES + 2 * FACTORS_BYTES)
+#define FACTORS_BYTES (PANEL / 16 * STRIP * (int64_t)sizeof(float)) /* of d, m, n */
+#define PANEL_BYTES (LINES_BYTES + 4 * FACTORS_BYTES)
 
 static void load_sums(const cpu_gemm *g, int64_t c0, int cols, int64_t m, int64_t rows, vf sum[TILE][VECTORS])
 {
@@ -127,6 +138,7 @@ static void run_panel(const void *what, const cpu_panel *p)
     const cpu_gemm *g = w->g;
     const int64_t kc = g->k - p->k0 < w->elements ? g->k - p->k0 : w->elements, most = most_of(w->planes);
     strip_ask ask = first_ask(g, p, kc, (p->c1 - p->c0 + most - 1) / most);
+    tile_call *const tile = tile_of(planes_types[g->type].form);
     planes_types[g->type].type->panel(g, p->k0, kc, rows_at(g, p->m, p->rows, p->k0), &w->panel);
     if (w->prepare)
         w->prepare(w->panel.lines, kc * STRIP, planes_types[g->type].form.bias);
@@ -140,7 +152,7 @@ static void run_panel(const void *what, const cpu_panel *p)
         if (p->k0)
             load_sums(g, c, cols, p->m, p->rows, sum);
         set_columns(&x, g, w->planes, w->packed, c, cols, p->k0);
-        tile_of[g->type](&w->panel, kc / GROUP, planes_types[g->type].form.bias, w->planes, cols, &x, &ask, sum);
+        tile(&w->panel, kc / GROUP, planes_types[g->type].form.bias, w->planes, cols, &x, &ask, sum);
         store_sums(g, c, cols, p->m, p->rows, sum);
     }
 }
@@ -148,9 +160,9 @@ static void run_panel(const void *what, const cpu_panel *p)
 /* A run of rows with g->n columns, whose panels and, unless they are packed, columns are in the scratch. */
 static planes_run run_of(const cpu_gemm *g, int planes, uint8_t *scratch)
 {
-    float *factors = (float *)(scratch + LINES_BYTES);
-    planes_run w = {.g = g, .planes = planes, .packed = g->packed,
-                    .panel = {scratch, factors, factors + FACTORS_BYTES / sizeof *factors, false},
+    float *d = (float *)(scratch + LINES_BYTES), *m = d + FACTORS_BYTES / sizeof *d, *by = m + FACTORS_BYTES / sizeof *d;
+    p_some *n = planes == 1 ? NULL : (p_some *)(scratch + LINES_BYTES + 3 * FACTORS_BYTES);
+    planes_run w = {.g = g, .planes = planes, .packed = g->packed, .panel = {scratch, {d, m, by, n}, false},
                     .elements = g->n > SOME ? PANEL : PANEL_OF_SOME};
     if (!w.packed) {
         PLANES_V(cpu_planes_pack)(g, planes_types[g->type].form, planes, 0, g->n, scratch + PANEL_BYTES);

@@ -10,6 +10,7 @@
 /* -- one or two columns: numbers are made as they are met ------------------------------------- */
 
 typedef void (*scales_of)(lanes_at block, float *d, float *m);
+typedef vf (*joint_of)(lanes_at block, vi *n, float *m);
 
 CPU_INLINE void zero(vf sum[TILE][VECTORS])
 {
@@ -21,14 +22,45 @@ CPU_INLINE void zero(vf sum[TILE][VECTORS])
 #define AHEAD 2560 /* bytes: far enough for the memory, and not more than a core can wait for */
 #define NEAR 512   /* bytes: and for the second-level cache */
 
-/* Factors of the blocks of a chunk. */
+/* Factors of some blocks: of d and m as many as they have; of joint ones n, and `by`, in place of d, unless n is NULL. */
+typedef struct strip_factors {
+    float *d, *m, *by;
+    p_some *n;
+} strip_factors;
+
+CPU_INLINE part_factors factors_from(const strip_factors *f, const int64_t first, const int64_t joint_block)
+{
+    return (part_factors){f->d + first, f->m + first, f->by + joint_block * STRIP, f->n ? f->n + first / ROWS : NULL};
+}
+
+/* Those of the next block, which has so many. */
+CPU_INLINE strip_factors behind(const strip_factors f, const int factors)
+{
+    const bool joint = f.n != NULL;
+    return (strip_factors){f.d + factors * STRIP, f.m + factors * STRIP, joint ? f.by + STRIP : NULL,
+                           joint ? f.n + factors * VECTORS : NULL};
+}
+
 CPU_INLINE void chunk_scales(const strip_rows *w, const scales_of scales, const int blocks, const int bytes,
-                             const int factors, float *d, float *m)
+                             const int factors, const strip_factors *f)
 {
     for (int r = 0; r < VECTORS; r++)
         for (int b = 0; b < blocks; b++)
-            scales(lanes_behind(w->at[r], b * bytes * EU_LANES), d + b * factors * STRIP + r * ROWS,
-                   m + b * factors * STRIP + r * ROWS);
+            scales(lanes_behind(w->at[r], b * bytes * EU_LANES), f->d + b * factors * STRIP + r * ROWS,
+                   f->m + b * factors * STRIP + r * ROWS);
+}
+
+/* Those of a joint block. */
+CPU_INLINE void joint_scales(const strip_rows *w, const joint_of numbers, const int factors, const strip_factors *f)
+{
+    for (int r = 0; r < VECTORS; r++) {
+        vi n[JOINT / 16];
+        const vf by = numbers(w->at[r], n, f->m + r * ROWS);
+        v_store(f->by + r * ROWS, by);
+        CPU_UNROLL
+        for (int i = 0; i < factors; i++)
+            f->n[i * VECTORS + r] = p_number(n[i]);
+    }
 }
 
 /* To the next block. */
@@ -82,27 +114,43 @@ CPU_INLINE void ask_ahead(const strip_rows *w, int64_t far, int64_t near, const 
     }
 }
 
-CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales_of scales, const int elements,
-                          const int bytes, const int same, const planes_form form, int bias, const int planes,
-                          const int cols, strip_rows w, strip_far far, tile_columns *x, vf sum[TILE][VECTORS])
+CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales_of scales, const joint_of numbers,
+                          const int elements, const int bytes, const int same, const planes_form form, int bias,
+                          const int planes, const int cols, strip_rows w, strip_far far, tile_columns *x,
+                          vf sum[TILE][VECTORS])
 {
+    const bool are_joint = planes_are_joint(form, planes);
     const int groups = elements / GROUP, factors = groups * form.parts;
     const int64_t each = planes_group_bytes(form, planes);
     zero(sum);
     for (int64_t blocks = x->g->k / elements; blocks > 0; blocks -= CHUNK / elements) {
         const int n = blocks < CHUNK / elements ? (int)blocks : CHUNK / elements;
-        float d[FACTORS], m[FACTORS];
-        chunk_scales(&w, scales, n, bytes, factors, d, m);
+        float d[FACTORS], m[FACTORS], by[STRIP];
+        p_some integers[FACTORS / ROWS];
+        const strip_factors f = {d, m, by, integers};
+        joint_sums joint;
+        joint_apart apart;
+        if (are_joint) {
+            joint_scales(&w, numbers, factors, &f);
+            begin_joint(&joint, &apart, cols);
+        } else {
+            chunk_scales(&w, scales, n, bytes, factors, &f);
+        }
         for (int b = 0; b < n; b++) {
             const int64_t ask = far.from ? far.from : asks_from(x->g, (blocks - b) * bytes * EU_LANES, bytes);
-            for (int j = 0; j < groups; j += same)
+            for (int j = 0; j < groups; j += same) {
                 CPU_UNROLL
                 for (int i = 0; i < same; i++, next_group(x, each, cols)) {
                     const int first = (b * groups + j + i) * form.parts * STRIP;
                     const int share = bytes * EU_LANES / groups, begin = (j + i) * share;
                     ask_ahead(&w, ask + begin, NEAR + begin, share, far.first, far.end);
-                    meet(line, write, &w, j + i, d + first, m + first, x, form, bias, planes, cols, sum);
+                    meet(line, write, &w, j + i, factors_from(&f, first, 0), x, form, bias, planes, cols, &joint, &apart, sum);
+                    if (are_joint)
+                        go_on_joint(&joint, j + i + 1, form, cols);
                 }
+            }
+            if (are_joint)
+                end_joint(&joint, &apart, by, x, form, cols, sum);
             next_block(&w, bytes);
         }
     }
@@ -128,7 +176,7 @@ CPU_INLINE strip_rows rows_at(const cpu_gemm *g, int64_t m, int64_t rows, int64_
 /* A panel of a strip.  `asked`: who meets it asks for what comes next. */
 typedef struct strip_panel {
     uint8_t *lines;
-    float *d, *m;
+    strip_factors factors;
     bool asked;
 } strip_panel;
 
@@ -145,16 +193,20 @@ CPU_INLINE void put_line(vu line, const int l, const int how, const planes_form 
     line_store(lines + (l + before + (how == WIDENED ? lines_each : 0)) * LINE, lowered);
 }
 
-CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int elements, const int bytes,
-                         const planes_form form, const int bias, const int how, const cpu_gemm *g, int64_t k0, int64_t kc,
+CPU_INLINE void panel_of(const line_of line, const scales_of scales, const joint_of numbers, const int elements,
+                         const int bytes, const planes_form form, const int bias, const int how, const cpu_gemm *g, int64_t k0, int64_t kc,
                          strip_rows w, const strip_panel *to)
 {
     const int groups = elements / GROUP, factors = groups * form.parts;
     uint8_t *lines = to->lines;
-    float *d = to->d, *m = to->m;
-    for (int64_t b = 0; b < kc / elements; b++, d += factors * STRIP, m += factors * STRIP) {
+    strip_factors f = to->factors;
+    for (int64_t b = 0; b < kc / elements; b++) {
         const int64_t ask = asks_from(g, ((g->k - k0) / elements - b) * bytes * EU_LANES, bytes);
-        chunk_scales(&w, scales, 1, bytes, factors, d, m);
+        if (form.joint && f.n)
+            joint_scales(&w, numbers, factors, &f);
+        else
+            chunk_scales(&w, scales, 1, bytes, factors, &f);
+        f = behind(f, factors);
         CPU_UNROLL
         for (int j = 0; j < groups; j++, lines += GROUP * STRIP * (how == WIDENED ? 2 : 1)) {
             const int share = bytes * EU_LANES / groups, begin = j * share;
@@ -194,14 +246,19 @@ CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_fo
 {
     const int each = (int)planes_group_bytes(form, planes);
     tile_columns own = {.g = given->g, .first = given->first, .k = given->k}, *const x = &own;
+    const bool are_joint = planes_are_joint(form, planes);
     vf sum[TILE][VECTORS];
+    joint_sums joint;
+    joint_apart apart;
+    if (are_joint)
+        begin_joint(&joint, &apart, cols);
     CPU_UNROLL
     for (int c = 0; c < cols; c++) {
         x->packed[c] = given->packed[c];
         for (int r = 0; r < VECTORS; r++)
             sum[c][r] = total[c][r];
     }
-    for (int64_t i = 0; i < groups; i++, next_group(x, each, cols)) {
+    for (int64_t i = 0; i < groups; i++) {
         strip_rows rows;
         for (int r = 0; r < VECTORS; r++)
             rows.at[r].of[0] = w->lines + i * GROUP * STRIP + 4 * ROWS * r;
@@ -212,7 +269,15 @@ CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_fo
             CPU_UNROLL
             for (int b = 0; b < each; b += 64)
                 __builtin_prefetch(x->packed[c] + 3 * each + b, 0, 3);
-        meet(line_written, NULL, &rows, 0, w->d + first, w->m + first, x, form, bias, planes, cols, sum);
+        meet(line_written, NULL, &rows, 0, factors_from(&w->factors, first, i / (JOINT / GROUP)), x, form, bias, planes, cols,
+             &joint, &apart, sum);
+        next_group(x, each, cols);
+        if (are_joint)
+            go_on_joint(&joint, (int)(i + 1) % (JOINT / GROUP), form, cols);
+        if (are_joint && (i + 1) % (JOINT / GROUP) == 0) {
+            end_joint(&joint, &apart, w->factors.by + i / (JOINT / GROUP) * STRIP, x, form, cols, sum);
+            begin_joint(&joint, &apart, cols);
+        }
     }
     CPU_UNROLL
     for (int c = 0; c < cols; c++)

@@ -45,28 +45,32 @@ LANES_TYPES(DECLARE)
         }                                                                                                              \
     } while (0)
 
-/* Numbers of up to four bits, or -8 .. 7 without their bias. */
+/* Numbers of up to four bits, or -8 .. 7 without their bias, of types whose factors are not joint. */
 CPU_INLINE bool planes_is_narrow(const uint32_t type)
 {
-    return type == ENG_TYPE_Q4_0 || type == ENG_TYPE_Q4_1 || type == ENG_TYPE_Q4_K || type == ENG_TYPE_Q2_K ||
-           type == ENG_TYPE_Q3_K || type == ENG_TYPE_Q2_0 || type == ENG_TYPE_Q1_0 || type == ENG_TYPE_TQ1_0 ||
-           type == ENG_TYPE_TQ2_0;
+    return type == ENG_TYPE_Q4_0 || type == ENG_TYPE_Q4_1 || type == ENG_TYPE_Q2_0 || type == ENG_TYPE_Q1_0;
 }
 
-#define FORM_OF(group, bias, minima) ((planes_form){GROUP / (group), bias, minima})
+#define FORM_OF(group, bias, minima, joint) ((planes_form){GROUP / (group), bias, minima, joint})
+#define NUMBERS_OF(joint, name) NUMBERS_OF_##joint(name)
+#define NUMBERS_OF_0(name) NULL
+#define NUMBERS_OF_1(name) numbers_##name
+#define NUMBERS_OF_2 NUMBERS_OF_1
+#define NUMBERS_OF_4 NUMBERS_OF_1
+#define NUMBERS_OF_8 NUMBERS_OF_1
 
 /* By type; in one of these files it is not read. */
 __attribute__((unused)) static const struct {
     const planes_type *type;
     planes_form form;
 } planes_types[CPU_TYPES] = {
-#define TYPE_OF(NAME, name, elements, bytes, group, bias, minima, same)                                                \
-    [ENG_TYPE_##NAME] = {&PLANES_V(cpu_planes_##name), {GROUP / (group), bias, minima}},
+#define TYPE_OF(NAME, name, elements, bytes, group, bias, minima, same, joint)                                         \
+    [ENG_TYPE_##NAME] = {&PLANES_V(cpu_planes_##name), {GROUP / (group), bias, minima, joint}},
     LANES_TYPES(TYPE_OF)
 #undef TYPE_OF
 };
 
-#define TYPE(NAME, name, elements, bytes, group, bias, minima, same)                                                   \
+#define TYPE(NAME, name, elements, bytes, group, bias, minima, same, joint)                                            \
     static __attribute__((noinline)) void lines_##name(const strip_rows *block, int j, uint8_t *lines)                 \
     {                                                                                                                  \
         for (int l = 0; l < LINES_EACH; l++)                                                                           \
@@ -77,32 +81,32 @@ __attribute__((unused)) static const struct {
                            vf sum[TILE][VECTORS])                                                                      \
     {                                                                                                                  \
         EACH_WAY(NOW_COLS, NOW_COLS,                                                                                   \
-                 strip_now(line_##name, lines_##name, scales_##name, elements, bytes, same,                            \
-                           FORM_OF(group, bias, minima), bias, P, C, w, far, x, sum));                                 \
+                 strip_now(line_##name, lines_##name, scales_##name, NUMBERS_OF(joint, name), elements, bytes, same,   \
+                           FORM_OF(group, bias, minima, joint), bias, P, C, w, far, x, sum));                          \
     }                                                                                                                  \
     static void panel_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to)           \
     {                                                                                                                  \
-        panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), bias, AS_MET, g, k0, kc,   \
-                 w, to);                                                                                               \
+        panel_of(line_##name, scales_##name, NUMBERS_OF(joint, name), elements, bytes,                                 \
+                 FORM_OF(group, bias, minima, joint), bias, AS_MET, g, k0, kc, w, to);                                 \
     }                                                                                                                  \
-    FOR_TILES(NAME, name, elements, bytes, group, bias, minima)                                                        \
+    FOR_TILES(NAME, name, elements, bytes, group, bias, minima, joint)                                                 \
     const planes_type PLANES_V(cpu_planes_##name) = {now_##name, panel_##name, TILES_OF(name)};
 
 #if PLANES_DOT && CPU_VL == 16 && !PLANES_SIGNED
-#define FOR_TILES(NAME, name, elements, bytes, group, bias, minima)                                                    \
+#define FOR_TILES(NAME, name, elements, bytes, group, bias, minima, joint)                                             \
     static void tiles_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to,           \
                              bool widened)                                                                             \
     {                                                                                                                  \
         if (planes_is_narrow(ENG_TYPE_##NAME) && widened)                                                              \
-            panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), bias, WIDENED, g, k0,  \
-                     kc, w, to);                                                                                       \
+            panel_of(line_##name, scales_##name, NUMBERS_OF(joint, name), elements, bytes,                             \
+                     FORM_OF(group, bias, minima, joint), bias, WIDENED, g, k0, kc, w, to);                            \
         else                                                                                                           \
-            panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), bias, LOWERED, g, k0,  \
-                     kc, w, to);                                                                                       \
+            panel_of(line_##name, scales_##name, NUMBERS_OF(joint, name), elements, bytes,                             \
+                     FORM_OF(group, bias, minima, joint), bias, LOWERED, g, k0, kc, w, to);                            \
     }
 #define TILES_OF(name) tiles_##name
 #else
-#define FOR_TILES(NAME, name, elements, bytes, group, bias, minima)
+#define FOR_TILES(NAME, name, elements, bytes, group, bias, minima, joint)
 #define TILES_OF(name) NULL
 #endif
 

@@ -21,18 +21,13 @@ CPU_INLINE __m512i words_of(const uint8_t *digits)
 }
 
 /* Of 32 numbers of 12 bits with a sign those of eight bits, then, of 16 .. 31 less 8 .. -8, those of four. */
-CPU_INLINE void put_twelve(__m512i numbers, const int elements, uint8_t *to, int64_t next)
+CPU_INLINE void put_twelve(__m512i numbers, uint8_t *to)
 {
     const __m512i raised = _mm512_add_epi16(numbers, _mm512_set1_epi16(8));
     const __m256i high = _mm512_cvtepi16_epi8(_mm512_srai_epi16(raised, 4));
     const __m256i low = _mm512_cvtepi16_epi8(_mm512_sub_epi16(_mm512_and_si512(raised, _mm512_set1_epi16(15)), _mm512_set1_epi16(8)));
-    if (elements == GROUP) {
-        _mm256_store_si256((__m256i *)to, high);
-        _mm256_store_si256((__m256i *)(to + GROUP), low);
-        return;
-    }
-    _mm256_store_si256((__m256i *)to, _mm256_permute2x128_si256(high, low, 0x20));
-    _mm256_store_si256((__m256i *)(to + next), _mm256_permute2x128_si256(high, low, 0x31));
+    _mm256_store_si256((__m256i *)to, high);
+    _mm256_store_si256((__m256i *)(to + GROUP), low);
 }
 
 /* Digits of a column's group, to the base of 255, as twice 12 bits: the lower ones are -2056 .. 2039, for digits of eight
@@ -46,9 +41,8 @@ CPU_INLINE void put_sums_of_twelve(const uint8_t *packed, const tile_form form, 
     const __m512i other = _mm512_add_epi32(_mm512_madd_epi16(_mm512_unpackhi_epi16(both, low), by), raise);
     const __m512i above = _mm512_packs_epi32(_mm512_srai_epi32(first, 12), _mm512_srai_epi32(other, 12));
     const __m512i below = _mm512_packs_epi32(_mm512_and_si512(first, mask), _mm512_and_si512(other, mask));
-    const int64_t unit = unit_bytes(form);
-    put_twelve(above, form.elements, to, unit);
-    put_twelve(_mm512_sub_epi16(below, _mm512_set1_epi16(2056)), form.elements, to + unit_tile(form), unit);
+    put_twelve(above, to);
+    put_twelve(_mm512_sub_epi16(below, _mm512_set1_epi16(2056)), to + unit_tile(form));
 }
 
 /* A group's units. */
@@ -151,7 +145,7 @@ CPU_INLINE void bring_columns(const tile_run *w, const tile_form form)
 }
 
 /* Forms as constants, by elements and sums. */
-#define COLUMN_FORMS(X) X(32, EXACT) X(16, EXACT) X(32, TWELVE) X(16, TWELVE) X(32, ONE) X(16, ONE)
+#define COLUMN_FORMS(X) X(32, EXACT) X(16, EXACT) X(32, TWELVE) X(32, ONE)
 #define CALLS(elements, sums)                                                                                          \
     static void pack_##elements##_##sums(const cpu_gemm *g, bool minima, int64_t c0, int64_t c1, uint8_t *packed)      \
     {                                                                                                                  \

@@ -6,7 +6,7 @@
 void cpu_tiles_make_lines(const tile_run *w, int64_t m)
 {
     const int64_t rows = w->end - m < STRIP ? w->end - m : STRIP;
-    const strip_panel panel = {w->near->lines, w->near->d, w->near->m, true};
+    const strip_panel panel = {w->near->lines, {w->near->d, w->near->m, NULL, NULL}, true};
     planes_types[w->g->type].type->tiles(w->g, w->k0, w->units * w->form.elements, rows_at(w->g, m, rows, w->k0), &panel,
                                          w->form.sums == TWELVE);
 }

@@ -2,7 +2,8 @@
  * Weights in lanes times columns in planes by tiles (tiles.h, planes/planes.h), in exact.  A unit's lines are a tile as they
  * lie, with four elements of 16 rows of weights each, and the digits of 16 columns are one, too.  Their product is the unit's
  * sums; with these and scales it goes on as in planes/, to the same bits.  Left to dot products is what these do faster: few
- * columns.  In precision fast, of which rounded.c has many columns, one digit goes this way, too.
+ * columns.  In precision fast, of which rounded.c has many columns, one digit goes this way, too; in exact types whose factors
+ * are joint have a way of their own (joint.h).
  *
  * A chunk of some columns, brought together tile by tile, meets some strips, whose results stay near until all of k was met.
  * By count, 16 rows, 16 columns and 32 elements: three products of 16 cycles, three tiles stored, 16 cycles each, and for
@@ -13,6 +14,7 @@
 #include "config.h"
 
 #include "../cpu.h"
+#include "joint.h"
 #include "planes.h"
 
 extern const cpu_interleaved PLANES_V(cpu_planes);
@@ -250,9 +252,8 @@ CPU_INLINE void meet_strip(const tile_run *w, int64_t strip, const tile_form for
 
 /* All forms: elements of a unit, sums, are there minima, of raised numbers. */
 #define TILE_FORMS(X)                                                                                                  \
-    X(32, EXACT, 0, 0) X(32, EXACT, 1, 0) X(32, EXACT, 1, 1) X(32, TWELVE, 0, 0) X(32, TWELVE, 1, 0) X(16, EXACT, 0, 0)\
-    X(16, EXACT, 1, 0) X(16, TWELVE, 0, 0) X(16, TWELVE, 1, 0) X(32, ONE, 0, 0) X(32, ONE, 1, 0) X(32, ONE, 1, 1)      \
-    X(16, ONE, 0, 0) X(16, ONE, 1, 0)
+    X(32, EXACT, 0, 0) X(32, EXACT, 1, 1) X(16, EXACT, 0, 0) X(32, TWELVE, 0, 0) X(32, TWELVE, 1, 0) X(32, ONE, 0, 0)  \
+    X(32, ONE, 1, 0) X(32, ONE, 1, 1)
 #define MEET(elements, sums, minima, raised)                                                                           \
     static __attribute__((noinline)) void meet_##elements##_##sums##minima##raised(const tile_run *w, int64_t strip)   \
     {                                                                                                                  \
@@ -309,10 +310,17 @@ static tile_form form_of(uint32_t type, bool fast)
                        given.minima && given.bias};
 }
 
+static bool is_joint(uint32_t type, bool fast)
+{
+    return !fast && planes_types[type].form.joint;
+}
+
 /* Is that faster than dot products?  With two scales in a group half a tile, which any further columns take, is not; nor are
  * of one digit tiles with many zeros, and more than three of them. */
 static bool takes(uint32_t type, int64_t n, bool fast)
 {
+    if (is_joint(type, fast))
+        return n >= cpu_joint_least(type);
     const bool one_scale = planes_types[type].form.parts == 1;
     const int64_t zeros = (n + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS - n;
     if (fast)
@@ -378,7 +386,8 @@ static int64_t grain(int64_t n)
     }                                                                                                                  \
     static size_t scratch_bytes_##name(uint32_t type, int64_t k, int64_t n)                                            \
     {                                                                                                                  \
-        const size_t own = cpu_aligned(sizeof(workspace)) + packed_bytes_##name(type, k, n);                           \
+        const size_t joint = is_joint(type, fast) ? cpu_joint_scratch() : 0, near = cpu_aligned(sizeof(workspace));    \
+        const size_t own = (joint > near ? joint : near) + packed_bytes_##name(type, k, n);                            \
         const size_t theirs = dot->others.scratch_bytes(type, k, n);                                                   \
         return own > theirs ? own : theirs;                                                                            \
     }                                                                                                                  \
@@ -388,14 +397,17 @@ static int64_t grain(int64_t n)
     }                                                                                                                  \
     static void rows_##name(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)                               \
     {                                                                                                                  \
-        uint8_t *own = scratch + cpu_aligned(sizeof(workspace));                                                       \
+        uint8_t *own = scratch + (is_joint(g->type, fast) ? cpu_joint_scratch() : cpu_aligned(sizeof(workspace)));     \
         if (!takes(g->type, g->n, fast)) {                                                                             \
             dot->others.rows(g, m0, m1, scratch);                                                                      \
             return;                                                                                                    \
         }                                                                                                              \
         if (!g->packed)                                                                                                \
             pack_##name(g, 0, g->n, own);                                                                              \
-        run_rows(g, fast, false, g->packed ? g->packed : own, m0, m1, (workspace *)scratch);                           \
+        if (is_joint(g->type, fast))                                                                                   \
+            cpu_joint_rows(g, g->packed ? g->packed : own, false, m0, m1, scratch);                                    \
+        else                                                                                                           \
+            run_rows(g, fast, false, g->packed ? g->packed : own, m0, m1, (workspace *)scratch);                       \
     }
 PRODUCTS(exact, exact, false)
 PRODUCTS(digit, fast, true)
@@ -405,7 +417,7 @@ static const cpu_products *instead(uint32_t type, int64_t k, int64_t n, bool fas
 {
     (void)k;
     if (takes(type, n, fast))
-        return !all_meet ? NULL : fast ? &many_digit : &many_exact;
+        return !all_meet ? NULL : fast ? &many_digit : is_joint(type, fast) ? &cpu_tiles_joint : &many_exact;
     if (fast && n >= TILES_ROUNDED)
         return &cpu_tiles_rounded[all_meet];
     return fast && all_meet ? &dot->fast : NULL; /* which need no room for tiles */

@@ -39,14 +39,14 @@ CPU_INLINE void round_line(const uint8_t *line, vf d, vf m, uint8_t *to)
 static const uint8_t *rounded_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t word, int64_t words, uint8_t *to)
 {
     const planes_form form = planes_types[g->type].form;
-    const strip_panel panel = {to + BYTES_AT, (float *)(to + SCALES_AT), (float *)(to + MINIMA_AT), true};
+    const strip_panel panel = {to + BYTES_AT, {(float *)(to + SCALES_AT), (float *)(to + MINIMA_AT), NULL, NULL}, true};
     const int64_t lines = words / 2, each = LINES_EACH / form.parts;
     planes_types[g->type].type->panel(g, 2 * word, 2 * words, rows_at(g, m, rows, 2 * word), &panel);
     for (int64_t i = 0; i < lines; i++)
         for (int v = 0; v < VECTORS; v++) {
             const int64_t factors = i / each * STRIP + v * ROWS;
-            const vf d = v_load(panel.d + factors);
-            const vf least = form.minima ? v_load(panel.m + factors) : d * -(float)form.bias;
+            const vf d = v_load(panel.factors.d + factors);
+            const vf least = form.minima ? v_load(panel.factors.m + factors) : d * -(float)form.bias;
             round_line(panel.lines + i * LINE + 4 * ROWS * v, d, least, to + 2 * i * LINE + 4 * ROWS * v);
         }
     return to;
