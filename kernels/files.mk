@@ -120,6 +120,7 @@ opencl_kernels = \
 	kernels/states.clh \
 	kernels/stream.clh \
 	kernels/strips.clh \
+	kernels/strips_joint.clh \
 	kernels/strips_planes.clh \
 	kernels/strips_tiles.clh \
 	kernels/sum_rows.cl \

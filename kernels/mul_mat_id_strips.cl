@@ -5,7 +5,9 @@
  * Words of a list, for `count` experts: the first column that each has among those packed, and a last word; how many each
  * has; the pairs, in the order of the columns.  What an expert has is rounded up to whole narrow tiles.
  */
-#if PLANES
+#if JOINT
+#include "strips_joint.clh"
+#elif PLANES
 #include "strips_planes.clh"
 #else
 #include "strips.clh"

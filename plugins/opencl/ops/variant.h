@@ -58,6 +58,12 @@ typedef struct cl_variant {
     (CL_TYPE_BIT(ENG_TYPE_NVFP4) | CL_TYPE_BIT(ENG_TYPE_Q2_K) | CL_TYPE_BIT(ENG_TYPE_Q3_K) | CL_TYPE_BIT(ENG_TYPE_Q6_K) | \
      CL_TYPE_BIT(ENG_TYPE_IQ2_XS) | CL_TYPE_BIT(ENG_TYPE_IQ2_S) | CL_TYPE_BIT(ENG_TYPE_IQ1_M))
 
+/* Those of blocks of 256 elements whose scales are integers times one number, by matrix units of processors
+ * (kernels/strips_joint.clh). */
+#define CL_JOINT                                                                                                       \
+    (CL_TYPE_BIT(ENG_TYPE_Q2_K) | CL_TYPE_BIT(ENG_TYPE_Q3_K) | CL_TYPE_BIT(ENG_TYPE_Q6_K) | CL_TYPE_BIT(ENG_TYPE_IQ2_XS) | \
+     CL_TYPE_BIT(ENG_TYPE_IQ2_S))
+
 /* Patterns that are looked up (kernels/lanes_grid.clh). */
 #define CL_TABLES                                                                                                      \
     (CL_TYPE_BIT(ENG_TYPE_IQ2_XXS) | CL_TYPE_BIT(ENG_TYPE_IQ2_XS) | CL_TYPE_BIT(ENG_TYPE_IQ2_S) |                      \

@@ -28,6 +28,10 @@
     .options = " -DSTRIPS -DPLANES=" #planes " -DTILES_UNIT=" #how
 #define ONE_DIGIT .fast = 1, .types = ~CL_TWO_SCALES, .packed = 44
 #define THREE_DIGITS .types = ~CL_TWO_SCALES, .packed = 140 /* of some types fewer (GROUP_WORDS of kernels/strips_planes.clh) */
+/* The same over blocks of 256 elements: of 32 so many bytes. */
+#define JOINT(cap, how)                                                                                                \
+    VEC, .needs = (cap), .layout = EU_LANES, .sixteen = 1, .rows = 256, .together = 32, .types = CL_JOINT, .packed = 109, \
+    .options = " -DSTRIPS -DPLANES=3 -DJOINT=1 -DTILES_UNIT=" #how
 /* Of weights in lanes: of one column or more, so many at a time, in so many planes, a group of which takes so many bytes. */
 #define PLANES(n, of, bytes)                                                                                           \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_planes", .layout = EU_LANES, ROWS_KERNELS, .packed = (bytes),               \
@@ -153,6 +157,8 @@ static const cl_variant variants[] = {
     {"planes2", VEC, .needs = CL_CAP_DOT4, DIRECT(2, 2), PLANES(3, " -DDIRECT=2", 128)},
     {"planes4", VEC, .needs = CL_CAP_DOT4, DIRECT(3, 4), PLANES(3, " -DDIRECT=4", 128)},
     {"planes", VEC, SOME(2, 8, 96), PLANES(3, AT_A_TIME(96), 128)},
+    {"joint", MUL_MAT, JOINT(CL_CAP_TILES, 1), COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
+    {"joint-c", MUL_MAT, JOINT(CL_CAP_TILES_IN_C, 2), COLUMNS(9, ALL), .kernel = "mul_mat_strips"},
     {"tiles3", UNIT, .types = CL_TYPE_BIT(ENG_TYPE_NVFP4), .layout = EU_LANES, TILES_EXACT(1, 33, 1)},
     {"tiles3", UNIT, .types = CL_TWO_SCALES, .layout = EU_LANES, TILES_EXACT(3, MANY_IN_PARTS, 1)},
     {"tiles3-c", UNIT_IN_C, .types = CL_TYPE_BIT(ENG_TYPE_NVFP4), .layout = EU_LANES, TILES_EXACT(1, 33, 2)},
@@ -218,6 +224,8 @@ static const cl_variant variants[] = {
     {"plane", VEC, .fast = 1, COLUMNS(1, 8), EXPERTS_PLANES(1, " -DDIRECT=1", 48)},
     {"plane", VEC, .fast = 1, COLUMNS(9, ALL), EXPERTS_PLANES(1, "", 48)},
     {"planes", VEC, COLUMNS(1, 8), EXPERTS_PLANES(3, " -DDIRECT=1", 128)},
+    {"joint", JOINT(CL_CAP_TILES, 1), COLUMNS(10, ALL), EXPERTS_DIGITS},
+    {"joint-c", JOINT(CL_CAP_TILES_IN_C, 2), COLUMNS(10, ALL), EXPERTS_DIGITS},
     {"digits", VEC, DIGITS(3, CL_CAP_TILES, 1), THREE_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
     {"digits-c", VEC, DIGITS(3, CL_CAP_TILES_IN_C, 2), THREE_DIGITS, COLUMNS(10, ALL), EXPERTS_DIGITS},
     {"strips", VEC, .layout = EU_LANES, EXPERTS_STRIPS(9, 128, "")},
