@@ -31,7 +31,7 @@ plugins_cpu_cpu_la_LIBADD = libengine-util.la libcpu-scalar.la libcpu-encode-sca
 # Weights in lanes: beside the ops of several instruction sets.
 cpu_planes_headers = %D%/planes/planes.h %D%/planes/registers.h %D%/planes/registers_neon.h %D%/planes/registers_x86.h \
 	%D%/planes/group.h %D%/planes/group_neon.h %D%/planes/group_x86.h %D%/planes/lanes.h \
-	%D%/planes/grid_lanes.h %D%/planes/meet.h %D%/planes/run.h %D%/planes/strips.h %D%/planes/types.h
+	%D%/planes/grid_lanes.h %D%/planes/integers.h %D%/planes/meet.h %D%/planes/run.h %D%/planes/strips.h %D%/planes/types.h
 cpu_planes_sources = $(cpu_planes_headers) %D%/planes/columns.c %D%/planes/products.c %D%/planes/types_blocks.c %D%/planes/types_k.c \
 	%D%/planes/types_least.c
 

@@ -20,7 +20,7 @@
  * minima, are factors joint.  A tile of each: */
 #define LINES_FORMS(X)                                                                                                 \
     X(raised_32, 32, 1, 0, 0) X(minima_32, 32, 0, 1, 0) X(both_32, 32, 1, 1, 0) X(raised_16, 16, 1, 0, 0)              \
-    X(joint_minima_32, 32, 0, 1, 4) X(joint_both_32, 32, 1, 1, 4) X(joint_raised_16_of_1, 16, 1, 0, 1)                 \
+    X(joint_both_32, 32, 1, 1, 4) X(joint_raised_16_of_1, 16, 1, 0, 1)                                                 \
     X(joint_raised_16, 16, 1, 0, 8) X(joint_minima_16, 16, 0, 1, 8)                       \
     X(joint_raised_32, 32, 1, 0, 8) DOT_FORMS(X)
 #if PLANES_SIGNED

@@ -6,14 +6,21 @@
 #define CPU_PLANES_TYPES_H
 
 #include "strips.h"
+#if PLANES_DOT && CPU_VL == 16 && !PLANES_SIGNED
+#include "integers.h"
+#else
+struct strip_integers;
+#endif
 
 typedef struct planes_type {
     /* rows w times columns x, of which numbers are made as they are met */
     void (*now)(int planes, int cols, strip_rows w, strip_far far, tile_columns *x, vf sum[TILE][VECTORS]);
     /* lines and factors of elements k0 .. k0 + kc - 1 of rows w */
     void (*panel)(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to);
-    /* the same for tiles, of narrow numbers WIDENED or not; NULL: not of these registers */
+    /* the same for tiles, of narrow numbers WIDENED or not; and of joint factors a block of rows w as integers; NULL: not of
+     * these registers, or types */
     void (*tiles)(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to, bool widened);
+    void (*integers)(strip_rows w, const struct strip_integers *to);
 } planes_type;
 
 #define DECLARE(NAME, name, ...) extern const planes_type PLANES_V(cpu_planes_##name);
@@ -48,7 +55,8 @@ LANES_TYPES(DECLARE)
 /* Numbers of up to four bits, or -8 .. 7 without their bias, of types whose factors are not joint. */
 CPU_INLINE bool planes_is_narrow(const uint32_t type)
 {
-    return type == ENG_TYPE_Q4_0 || type == ENG_TYPE_Q4_1 || type == ENG_TYPE_Q2_0 || type == ENG_TYPE_Q1_0;
+    return type == ENG_TYPE_Q4_0 || type == ENG_TYPE_Q4_1 || type == ENG_TYPE_Q4_K || type == ENG_TYPE_Q2_0 ||
+           type == ENG_TYPE_Q1_0;
 }
 
 #define FORM_OF(group, bias, minima, joint) ((planes_form){GROUP / (group), bias, minima, joint})
@@ -90,10 +98,11 @@ __attribute__((unused)) static const struct {
                  FORM_OF(group, bias, minima, joint), bias, AS_MET, g, k0, kc, w, to);                                 \
     }                                                                                                                  \
     FOR_TILES(NAME, name, elements, bytes, group, bias, minima, joint)                                                 \
-    const planes_type PLANES_V(cpu_planes_##name) = {now_##name, panel_##name, TILES_OF(name)};
+    const planes_type PLANES_V(cpu_planes_##name) = {now_##name, panel_##name, TILES_OF(name, joint)};
 
 #if PLANES_DOT && CPU_VL == 16 && !PLANES_SIGNED
 #define FOR_TILES(NAME, name, elements, bytes, group, bias, minima, joint)                                             \
+    FOR_INTEGERS(joint, NAME, name, group, bias, minima)                                                               \
     static void tiles_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to,           \
                              bool widened)                                                                             \
     {                                                                                                                  \
@@ -104,10 +113,27 @@ __attribute__((unused)) static const struct {
             panel_of(line_##name, scales_##name, NUMBERS_OF(joint, name), elements, bytes,                             \
                      FORM_OF(group, bias, minima, joint), bias, LOWERED, g, k0, kc, w, to);                            \
     }
-#define TILES_OF(name) tiles_##name
+#define TILES_OF(name, joint) tiles_##name, INTEGERS_OF(joint, name)
+#define INTEGERS_OF(joint, name) INTEGERS_OF_##joint(name)
+#define INTEGERS_OF_0(name) NULL
+#define INTEGERS_OF_1(name) integers_##name
+#define INTEGERS_OF_2 INTEGERS_OF_1
+#define INTEGERS_OF_4 INTEGERS_OF_1
+#define INTEGERS_OF_8 INTEGERS_OF_1
+#define FOR_INTEGERS(joint, ...) FOR_INTEGERS_##joint(__VA_ARGS__)
+#define FOR_INTEGERS_0(...)
+#define FOR_INTEGERS_1(NAME, name, group, bias, minima)                                                                \
+    static void integers_##name(strip_rows w, const strip_integers *to)                                               \
+    {                                                                                                                  \
+        block_integers(line_##name, numbers_##name, FORM_OF(group, bias, minima, 1), bias,                             \
+                       planes_are_bytes(ENG_TYPE_##NAME), planes_are_negative(ENG_TYPE_##NAME), w, to);                \
+    }
+#define FOR_INTEGERS_2 FOR_INTEGERS_1
+#define FOR_INTEGERS_4 FOR_INTEGERS_1
+#define FOR_INTEGERS_8 FOR_INTEGERS_1
 #else
 #define FOR_TILES(NAME, name, elements, bytes, group, bias, minima, joint)
-#define TILES_OF(name) NULL
+#define TILES_OF(name, joint) NULL, NULL
 #endif
 
 #endif

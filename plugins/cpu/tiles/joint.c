@@ -69,8 +69,8 @@ static vf add_element(const met_block *met, const joint_form form, const cpu_gem
     vi integer = (vi)(v_loadi(part + at) << (24 - 8 * (i % 4))) >> 24;
     if (!form.bytes)
         integer += (vi)(v_loadi(part + JOINT_PART + at) << (24 - 8 * (i % 4))) >> 24 << 8;
-    const vf by = v_load(met->w->by + met->vector * ROWS) * v_set1(form.negative ? -1 : 1), d = by * n;
-    const vf number = v_cvt(form.negative ? -integer : integer) / v_select(n == 0, v_set1(1), n) + v_set1((float)form.bias);
+    const vf d = v_load(met->w->by + met->vector * ROWS) * n;
+    const vf number = v_cvt(integer) / v_select(n == 0, v_set1(1), n) + v_set1((float)form.bias);
     const vf m = form.minima ? v_load(met->w->m + unit * STRIP + met->vector * ROWS) : d * -(float)form.bias;
     return v_fma(v_fma(number, d, m), v_set1(element(g, c, k0 + i)), sum);
 }
@@ -212,7 +212,7 @@ CPU_INLINE void meet_tile(joint_run *w, const joint_columns *x, int64_t tile, co
 #define MEET(units, bytes, minima)                                                                                     \
     static __attribute__((noinline)) void meet_##units##_##bytes##minima(joint_run *w, const joint_columns *x, int64_t tile) \
     {                                                                                                                  \
-        const joint_form form = {units, bytes, 0, minima, 0};                                                          \
+        const joint_form form = {units, bytes, minima, 0};                                                          \
         if (any_apart(x))                                                                                              \
             meet_tile(w, x, tile, form, true);                                                                         \
         else                                                                                                           \
@@ -289,7 +289,7 @@ static void meet_all(joint_run *w)
 int64_t cpu_joint_least(uint32_t type)
 {
     const joint_form form = cpu_joint_form(type);
-    return form.bytes ? 5 : form.units == JOINT_UNITS ? 7 : 9;
+    return form.bytes ? 5 : form.units == JOINT_UNITS ? 6 : 7;
 }
 
 size_t cpu_joint_scratch(void)

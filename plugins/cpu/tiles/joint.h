@@ -19,7 +19,7 @@
 #define JOINT_UNITS (JOINT / 16)          /* of which a block has a number and a minimum, or half as many */
 #define JOINT_LINES (JOINT / TILE_LINE)   /* tiles of a digit, or of a part of a vector's integers        */
 #define JOINT_TILE (TILE_ROWS * TILE_LINE)
-#define JOINT_PART (JOINT_LINES * JOINT_TILE) /* bytes of a part */
+#define JOINT_PART INTEGERS_PART
 #define JOINT_STRIPS 8                    /* that meet a tile of columns one after another                */
 #define JOINT_COLUMNS 192                 /* of which results stay near                                    */
 
@@ -30,17 +30,17 @@ typedef struct joint_columns {
     uint32_t apart[JOINT_GROUPS][TILE_ROWS];
 } joint_columns;
 
-/* A strip's block: of each vector its integers, as bytes or lower parts and then upper ones; what groups and rows have. */
+/* A strip's block (planes/integers.h); `least` is what minima and biases are together. */
 typedef struct joint_strip {
     uint8_t parts[VECTORS][2][JOINT_PART];
     float m[JOINT_UNITS * STRIP], least[JOINT_UNITS * STRIP], by[STRIP];
     vf n[JOINT_UNITS * VECTORS]; /* integers */
 } joint_strip;
 
-/* What is known of a type: units of a block, are integers bytes, are these the negative ones, minima, the bias of numbers. */
+/* What is known of a type: units of a block, are integers bytes, are there minima, the bias of numbers. */
 typedef struct joint_form {
     int units;
-    bool bytes, negative, minima;
+    bool bytes, minima;
     int bias;
 } joint_form;
 joint_form cpu_joint_form(uint32_t type);

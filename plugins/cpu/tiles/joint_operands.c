@@ -5,17 +5,11 @@
 
 /* -- of a type ------------------------------------------------------------------------------------------------- */
 
-/* Integers of q2_K are 0 .. 45, those of q3_K -124 .. 128: bytes if their signs are changed. */
-static bool are_bytes(uint32_t type)
-{
-    return type == ENG_TYPE_Q2_K || type == ENG_TYPE_Q3_K || type == ENG_TYPE_TQ1_0 || type == ENG_TYPE_TQ2_0;
-}
-
 joint_form cpu_joint_form(uint32_t type)
 {
     const planes_form given = planes_types[type].form;
-    return (joint_form){.units = JOINT_GROUPS * given.parts, .bytes = are_bytes(type),
-                        .negative = type == ENG_TYPE_Q3_K, .minima = given.minima, .bias = given.bias};
+    return (joint_form){.units = JOINT_GROUPS * given.parts, .bytes = planes_are_bytes(type),
+                        .minima = given.minima, .bias = given.bias};
 }
 
 /* -- columns ---------------------------------------------------------------------------------------------------- */
@@ -87,57 +81,13 @@ void cpu_joint_bring(const cpu_gemm *g, const uint8_t *packed, int64_t k0, int64
 
 /* -- weights ---------------------------------------------------------------------------------------------------- */
 
-#define ODD 0xaaaaaaaaaaaaaaaau /* bytes */
-
-/* Low bytes of words, and high ones, which are numbers of the even elements and of the odd ones. */
-CPU_INLINE __m512i low_bytes(__m512i even, __m512i odd)
-{
-    return _mm512_mask_blend_epi8(ODD, even, _mm512_slli_epi16(odd, 8));
-}
-CPU_INLINE __m512i high_bytes(__m512i even, __m512i odd)
-{
-    return _mm512_mask_blend_epi8(ODD, _mm512_srli_epi16(even, 8), odd);
-}
-
-/* A line of raised numbers times those of its rows' groups, as integers of one part or, the lower of eight bits, of two.
- * `raise` is what integers have too much. */
-CPU_INLINE void multiply_line(__m512i line, __m512i n, __m512i raise, const bool bytes, uint8_t *to)
-{
-    const __m512i even = _mm512_sub_epi16(_mm512_maddubs_epi16(line, _mm512_maskz_mov_epi8(~ODD, n)), raise);
-    const __m512i odd = _mm512_sub_epi16(_mm512_maddubs_epi16(line, _mm512_maskz_mov_epi8(ODD, n)), raise);
-    const __m512i half = _mm512_set1_epi16(128);
-    _mm512_store_si512(to, low_bytes(even, odd));
-    if (!bytes)
-        _mm512_store_si512(to + JOINT_PART, high_bytes(_mm512_add_epi16(even, half), _mm512_add_epi16(odd, half)));
-}
-
-CPU_INLINE void multiply_vector(const uint8_t *lines, const vf *n, const joint_form form, const bool bytes, uint8_t *to)
-{
-    const int each = JOINT / 4 / form.units; /* lines of a unit */
-    for (int u = 0; u < form.units; u++, n += VECTORS) {
-        const vi number = __builtin_convertvector(form.negative ? -*n : *n, vi);
-        const __m512i raise = (__m512i)((number * form.bias & 0xffff) | number * form.bias << 16);
-        const __m512i all = _mm512_shuffle_epi8((__m512i)number, _mm512_broadcast_i32x4(_mm_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0)));
-        for (int l = 0; l < each; l++, lines += LINE, to += TILE_LINE)
-            multiply_line(_mm512_load_si512(lines), all, raise, bytes, to);
-    }
-}
-
 void cpu_joint_weigh(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, joint_strip *to)
 {
-    _Alignas(64) uint8_t lines[JOINT * STRIP];
     const joint_form form = cpu_joint_form(g->type);
-    const strip_panel panel = {lines, {NULL, to->m, to->by, to->n}, true};
-    planes_types[g->type].type->panel(g, k0, JOINT, rows_at(g, m, rows, k0), &panel);
-    for (int r = 0; r < VECTORS; r++)
-        if (form.bytes)
-            multiply_vector(lines + TILE_LINE * r, to->n + r, form, true, to->parts[0][r]);
-        else
-            multiply_vector(lines + TILE_LINE * r, to->n + r, form, false, to->parts[r][0]);
+    const strip_integers integers = {to->parts[0][0], to->m, to->by, to->n};
+    planes_types[g->type].type->integers(rows_at(g, m, rows, k0), &integers);
     for (int i = 0; i < form.units * VECTORS && form.minima; i++) {
         const vf least = v_load(to->m + ROWS * i), d = v_load(to->by + i % VECTORS * ROWS) * to->n[i];
         v_store(to->least + ROWS * i, form.bias ? v_fma(d, v_set1((float)form.bias), least) : least);
     }
-    for (int r = 0; r < VECTORS && form.negative; r++)
-        v_store(to->by + ROWS * r, -v_load(to->by + ROWS * r));
 }
