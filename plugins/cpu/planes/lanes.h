@@ -50,7 +50,7 @@ CPU_INLINE vu bit_to(vu v, int i, const int to)
 /* -- lines -------------------------------------------------------------------------------- */
 
 #define LINES(type, vector)                                                                                            \
-    CPU_INLINE vu line_##type(lanes_at b, const int group, const int line)                                       \
+    CPU_INLINE vu line_##type(lanes_at b, const int group, const int line)                                             \
     {                                                                                                                  \
         (void)group;                                                                                                   \
         return vector;                                                                                                 \
@@ -207,7 +207,7 @@ CPU_INLINE void scales_nvfp4(lanes_at b, float *d, float *m)
 }
 
 /* Joint ones: d of so many groups. */
-#define JOINT_SCALES(type, groups)                                                                                            \
+#define JOINT_SCALES(type, groups)                                                                                     \
     CPU_INLINE void scales_##type(lanes_at b, float *d, float *m)                                                      \
     {                                                                                                                  \
         vi n[groups];                                                                                                  \
@@ -308,17 +308,17 @@ JOINT_SCALES(iq4_xs, 8)
 #endif
 
 /* All of them: elements and bytes of a block, elements that share a scale, by what numbers are raised, are there
- * minima, groups after which fields are the same, how many groups
- * of joint factors are exact as floats (planes_form). */
+ * minima, groups after which fields are the same, are factors joint
+ * (planes_form). */
 #define SMALL_BLOCK_TYPES(X)                                                                                           \
-    X(Q4_0, q4_0, 32, 18, 32, 8, 0, 1, 0) X(Q4_1, q4_1, 32, 20, 32, 0, 1, 1, 0) X(Q5_0, q5_0, 32, 22, 32, 16, 0, 1, 0)          \
-    X(Q5_1, q5_1, 32, 24, 32, 16, 1, 1, 0) X(MXFP4, mxfp4, 32, 17, 32, E2M1_BIAS, 0, 1, 0)                                   \
+    X(Q4_0, q4_0, 32, 18, 32, 8, 0, 1, 0) X(Q4_1, q4_1, 32, 20, 32, 0, 1, 1, 0) X(Q5_0, q5_0, 32, 22, 32, 16, 0, 1, 0) \
+    X(Q5_1, q5_1, 32, 24, 32, 16, 1, 1, 0) X(MXFP4, mxfp4, 32, 17, 32, E2M1_BIAS, 0, 1, 0)                             \
     X(NVFP4, nvfp4, 64, 36, 16, E2M1_BIAS, 0, 2, 0)
 #define SMALL_K_TYPES(X)                                                                                               \
-    X(Q2_K, q2_K, 256, 84, 16, 0, 1, 4, 8) X(Q3_K, q3_K, 256, 110, 16, 4, 0, 4, 8) X(Q4_K, q4_K, 256, 144, 32, 0, 1, 2, 0)      \
-    X(Q5_K, q5_K, 256, 176, 32, 16, 1, 2, 4) X(Q6_K, q6_K, 256, 210, 16, 32, 0, 4, 1)
+    X(Q2_K, q2_K, 256, 84, 16, 0, 1, 4, 1) X(Q3_K, q3_K, 256, 110, 16, 4, 0, 4, 1) X(Q4_K, q4_K, 256, 144, 32, 0, 1, 2, 0) \
+    X(Q5_K, q5_K, 256, 176, 32, 16, 1, 2, 1) X(Q6_K, q6_K, 256, 210, 16, 32, 0, 4, 1)
 #define SMALL_LEAST_TYPES(X)                                                                                           \
-    X(TQ1_0, tq1_0, 256, 54, 32, 1, 0, 8, 8) X(TQ2_0, tq2_0, 256, 66, 32, 1, 0, 4, 8) X(Q1_0, q1_0, 128, 18, 32, 1, 0, 1, 0)    \
+    X(TQ1_0, tq1_0, 256, 54, 32, 1, 0, 8, 1) X(TQ2_0, tq2_0, 256, 66, 32, 1, 0, 4, 1) X(Q1_0, q1_0, 128, 18, 32, 1, 0, 1, 0) \
     X(Q2_0, q2_0, 64, 18, 32, 1, 0, 1, 0)
 #if PLANES_DOT /* sums have 32 bits */
 #include "grid_lanes.h"

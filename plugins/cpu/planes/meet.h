@@ -116,7 +116,7 @@ CPU_INLINE group_parts parts_of(const planes_form form, const int planes)
  * `by` of the block. */
 typedef struct part_factors {
     const float *d, *m, *by;
-    const p_some *n;
+    const vi *n;
 } part_factors;
 
 CPU_INLINE vf scale_of_part(const part_factors f, const int r, const bool joint)
@@ -138,11 +138,8 @@ CPU_INLINE part_factors factors_of_vector(const part_factors f, const int r)
     return part_from(f, r * ROWS);
 }
 
-/* Sums of a joint block so far: of the last groups, and, if these are not all of it, of those before. */
-typedef struct joint_sums {
-    p_some some[VECTORS][TILE][EXACT];
-    vi before[VECTORS][TILE][EXACT];
-} joint_sums;
+/* Sums of a joint block so far. */
+typedef vi joint_sums[VECTORS][TILE][EXACT];
 
 /* And, if a column has any, of its elements that are set apart; which are in memory, as the above should not be. */
 typedef struct joint_apart {
@@ -152,7 +149,7 @@ typedef struct joint_apart {
 
 /* A column's sums of a vector's part p; those of a joint block to what there is of it. */
 CPU_INLINE vf add_sum(const vi *s, const uint8_t *packed, const int p, const part_factors f, const planes_form form,
-                      int bias, const int planes, p_some *joint, vf sum)
+                      int bias, const int planes, vi *joint, vf sum)
 {
     const group_parts x = parts_of(form, planes);
     if (planes_are_joint(form, planes)) {
@@ -171,15 +168,15 @@ CPU_INLINE vf add_sum(const vi *s, const uint8_t *packed, const int p, const par
 
 /* The same of a strip. */
 CPU_INLINE void add_sums(const vi s[VECTORS][TILE][EXACT], const uint8_t *packed, const int p, const int c,
-                         const part_factors f, const planes_form form, int bias, const int planes, joint_sums *joint,
+                         const part_factors f, const planes_form form, int bias, const int planes, joint_sums joint,
                          vf sum[VECTORS])
 {
     CPU_UNROLL
     for (int r = 0; r < VECTORS; r++)
-        sum[r] = add_sum(s[r][c], packed, p, factors_of_vector(f, r), form, bias, planes, joint->some[r][c], sum[r]);
+        sum[r] = add_sum(s[r][c], packed, p, factors_of_vector(f, r), form, bias, planes, joint[r][c], sum[r]);
 }
 
-CPU_INLINE void begin_joint(joint_sums *joint, joint_apart *apart, const int cols)
+CPU_INLINE void begin_joint(joint_sums joint, joint_apart *apart, const int cols)
 {
     CPU_UNROLL
     for (int c = 0; c < cols; c++) {
@@ -192,45 +189,12 @@ CPU_INLINE void begin_joint(joint_sums *joint, joint_apart *apart, const int col
         CPU_UNROLL
         for (int c = 0; c < cols; c++)
             CPU_UNROLL
-            for (int i = 0; i < EXACT; i++) {
-                joint->some[r][c][i] = (p_some){0};
-                joint->before[r][c][i] = (vi){0};
-            }
-}
-
-CPU_INLINE bool all_at_once(const planes_form form)
-{
-    return !JOINT_FLOATS || form.joint == JOINT / GROUP;
-}
-
-/* Behind `groups` of a joint block: as many as are exact together go to those before. */
-CPU_INLINE void go_on_joint(joint_sums *joint, const int groups, const planes_form form, const int cols)
-{
-    if (all_at_once(form) || groups % form.joint)
-        return;
-    CPU_UNROLL
-    for (int r = 0; r < VECTORS; r++)
-        CPU_UNROLL
-        for (int c = 0; c < cols; c++)
-            CPU_UNROLL
-            for (int i = 0; i < EXACT; i++) {
-                joint->before[r][c][i] += __builtin_convertvector(joint->some[r][c][i], vi);
-                joint->some[r][c][i] = (p_some){0};
-            }
-}
-
-CPU_INLINE vf whole_joint(const joint_sums *joint, const planes_form form, const int r, const int c)
-{
-    vf s[EXACT];
-    CPU_UNROLL
-    for (int i = 0; i < EXACT; i++)
-        s[i] = all_at_once(form) ? __builtin_convertvector(joint->some[r][c][i], vf)
-                                 : __builtin_convertvector(joint->before[r][c][i], vf);
-    return p_joint(s);
+            for (int i = 0; i < EXACT; i++)
+                joint[r][c][i] = (vi){0};
 }
 
 /* All of a joint block was met, of which `x` is behind the last group: its sums, times what its factors are multiples of. */
-CPU_INLINE void end_joint(const joint_sums *joint, const joint_apart *apart, const float *by, const tile_columns *x,
+CPU_INLINE void end_joint(joint_sums joint, const joint_apart *apart, const float *by, const tile_columns *x,
                           const planes_form form, const int cols, vf sum[TILE][VECTORS])
 {
     const int64_t last = parts_of(form, EXACT).factor - planes_group_bytes(form, EXACT);
@@ -238,7 +202,7 @@ CPU_INLINE void end_joint(const joint_sums *joint, const joint_apart *apart, con
     for (int c = 0; c < cols; c++)
         CPU_UNROLL
         for (int r = 0; r < VECTORS; r++)
-            sum[c][r] = v_fma(whole_joint(joint, form, r, c), v_load(by + r * ROWS) * (vf)w_four(x->packed[c] + last), sum[c][r]);
+            sum[c][r] = v_fma(p_joint(joint[r][c]), v_load(by + r * ROWS) * (vf)w_four(x->packed[c] + last), sum[c][r]);
     for (int c = 0; c < cols; c++)
         for (int r = 0; r < VECTORS && __builtin_expect(apart->any[c], 0); r++)
             sum[c][r] += apart->sum[c][r];
@@ -276,7 +240,7 @@ CPU_INLINE void add_apart(const uint8_t *apart, const lines_of write, const stri
 /* A group of a strip times those of a tile, added to `sum`.  `write` makes its lines, if `line` does not read such. */
 CPU_INLINE void meet(const line_of line, const lines_of write, const strip_rows *w, const int group, part_factors f,
                      const tile_columns *x, const planes_form form, int bias, const int planes, const int cols,
-                     joint_sums *joint, joint_apart *apart, vf sum[TILE][VECTORS])
+                     joint_sums joint, joint_apart *apart, vf sum[TILE][VECTORS])
 {
     const int lines = LINES_EACH / form.parts;
     const group_parts g = parts_of(form, planes);

@@ -111,7 +111,7 @@ static __attribute__((noinline)) void add_those_apart(const uint8_t *steps, uint
 }
 
 CPU_INLINE void meet_part(const uint8_t *steps, const tile_columns *x, const int p, const part_factors f,
-                          const planes_form form, int bias, const int planes, const int cols, joint_sums *joint,
+                          const planes_form form, int bias, const int planes, const int cols, joint_sums joint,
                           joint_apart *apart, vf sum[TILE][VECTORS])
 {
     const int n = STEPS / form.parts, each = GROUP / form.parts;
@@ -123,7 +123,7 @@ CPU_INLINE void meet_part(const uint8_t *steps, const tile_columns *x, const int
         for (int r = 0; r < VECTORS; r++) {
             vi sums[EXACT];
             column_sums(s, r, c, planes, sums);
-            sum[c][r] = add_sum(sums, x->packed[c], p, factors_of_vector(f, r), form, bias, planes, joint->some[r][c], sum[c][r]);
+            sum[c][r] = add_sum(sums, x->packed[c], p, factors_of_vector(f, r), form, bias, planes, joint[r][c], sum[c][r]);
         }
         uint32_t bits = 0;
         if (planes > 1)
@@ -142,7 +142,7 @@ CPU_INLINE void meet_panel(const strip_panel *w, int64_t groups, const planes_fo
     joint_sums joint;
     joint_apart apart;
     if (are_joint)
-        begin_joint(&joint, &apart, cols);
+        begin_joint(joint, &apart, cols);
     CPU_UNROLL
     for (int c = 0; c < cols; c++)
         own.packed[c] = given->packed[c];
@@ -152,12 +152,12 @@ CPU_INLINE void meet_panel(const strip_panel *w, int64_t groups, const planes_fo
         for (int p = 0; p < form.parts; p++) {
             const int64_t factor = (i * form.parts + p) * STRIP;
             meet_part(w->lines + i * GROUP * STRIP, &own, p, factors_from(&w->factors, factor, i / (JOINT / GROUP)), form, bias, planes, cols,
-                      &joint, &apart, sum);
+                      joint, &apart, sum);
         }
         next_group(&own, planes_group_bytes(form, planes), cols);
         if (are_joint && (i + 1) % (JOINT / GROUP) == 0) {
-            end_joint(&joint, &apart, w->factors.by + i / (JOINT / GROUP) * STRIP, &own, form, cols, sum);
-            begin_joint(&joint, &apart, cols);
+            end_joint(joint, &apart, w->factors.by + i / (JOINT / GROUP) * STRIP, &own, form, cols, sum);
+            begin_joint(joint, &apart, cols);
         }
     }
 }

@@ -83,7 +83,7 @@ typedef struct planes_form {
     int parts;   /* scales in a group: 1, 2                            */
     int bias;    /* by what numbers are raised                         */
     bool minima; /* weights are a number times a scale, plus a minimum */
-    int joint;   /* groups of a block whose sums, times their integers, are together exact as floats; 0: scales are not joint */
+    bool joint;  /* a block's scales are integers times one number     */
 } planes_form;
 
 /* In precision fast they are as all others. */

@@ -48,33 +48,11 @@ CPU_INLINE vu w_field(vu v, const int n, const int mask)
 
 /* -- sums of products ---------------------------------------------------------------------- */
 
-/* Planes of a joint block together. */
-CPU_INLINE vf p_joint(const vf *s)
+/* Planes of a joint block, whose sums may have all of 32 bits, together. */
+CPU_INLINE vf p_joint(const vi *s)
 {
-    return v_fma(s[2], v_set1(BASE * BASE), v_fma(s[1], v_set1(BASE), s[0]));
+    return v_fma(v_cvt(s[2]), v_set1(BASE * BASE), v_fma(v_cvt(s[1]), v_set1(BASE), v_cvt(s[0])));
 }
-
-/* A sum times a number of a joint block's, added to what there is of some groups: as floats, which are faster than integers of
- * 32 bits on x86, as long as they are exact, or as integers, which always are. */
-#if PLANES_DOT && !defined(CPU_NEON)
-#define JOINT_FLOATS 1
-typedef vf p_some;
-CPU_INLINE vf p_number(vi n)
-{
-    return v_cvt(n);
-}
-CPU_INLINE vf p_float(vf number)
-{
-    return number;
-}
-CPU_INLINE vf p_add_times(vf some, vi sum, vf number)
-{
-    return v_fma(v_cvt(sum), number, some);
-}
-#else
-#define JOINT_FLOATS 0
-typedef vi p_some;
-#endif
 
 #if PLANES_DOT
 
@@ -83,7 +61,7 @@ CPU_INLINE vi p_begin(vi sum, vu a, p_factor b, const int given)
     return p_add(given ? sum : (vi){0}, a, b);
 }
 
-#if !JOINT_FLOATS
+/* A group's integer of a joint block, and a sum times it, added. */
 CPU_INLINE vi p_number(vi n)
 {
     return n;
@@ -92,11 +70,10 @@ CPU_INLINE vf p_float(vi number)
 {
     return v_cvt(number);
 }
-CPU_INLINE vi p_add_times(vi some, vi sum, vi number)
+CPU_INLINE vi p_add_times(vi all, vi sum, vi number)
 {
-    return some + sum * number;
+    return all + sum * number;
 }
-#endif
 
 /* The planes' sums together in f32.  Those of the two low ones are rounded once: each of them is exact as a float. */
 CPU_INLINE vf p_whole(const vi *s, const int planes)
@@ -141,9 +118,9 @@ CPU_INLINE vf p_float(vi number)
 {
     return v_cvt(number << 16 >> 16);
 }
-CPU_INLINE vi p_add_times(vi some, vi sum, vi number)
+CPU_INLINE vi p_add_times(vi all, vi sum, vi number)
 {
-    return some + (vi)_mm256_madd_epi16((__m256i)sum, (__m256i)number);
+    return all + (vi)_mm256_madd_epi16((__m256i)sum, (__m256i)number);
 }
 
 CPU_INLINE vf p_whole(const vi *s, const int planes)

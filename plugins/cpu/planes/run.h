@@ -20,17 +20,13 @@
  * minima, are factors joint.  A tile of each: */
 #define LINES_FORMS(X)                                                                                                 \
     X(raised_32, 32, 1, 0, 0) X(minima_32, 32, 0, 1, 0) X(both_32, 32, 1, 1, 0) X(raised_16, 16, 1, 0, 0)              \
-    X(joint_both_32, 32, 1, 1, 4) X(joint_raised_16_of_1, 16, 1, 0, 1)                                                 \
-    X(joint_raised_16, 16, 1, 0, 8) X(joint_minima_16, 16, 0, 1, 8)                       \
-    X(joint_raised_32, 32, 1, 0, 8) DOT_FORMS(X)
+    X(joint_raised_32, 32, 1, 0, 1) X(joint_both_32, 32, 1, 1, 1) X(joint_raised_16, 16, 1, 0, 1)                      \
+    X(joint_minima_16, 16, 0, 1, 1) PLAIN_FORMS(X)
 #if PLANES_SIGNED
-#define DOT_FORMS(X) X(plain_32, 32, 0, 0, 0) X(joint_plain_32, 32, 0, 0, 1) MORE_FORMS(X)
-#elif PLANES_DOT
-#define DOT_FORMS(X) X(joint_raised_32_of_1, 32, 1, 0, 1) MORE_FORMS(X)
+#define PLAIN_FORMS(X) X(plain_32, 32, 0, 0, 0) X(joint_plain_32, 32, 0, 0, 1)
 #else
-#define DOT_FORMS(X)
+#define PLAIN_FORMS(X)
 #endif
-#define MORE_FORMS(X) X(joint_raised_32_of_2, 32, 1, 0, 2) X(joint_raised_16_of_2, 16, 1, 0, 2)
 typedef void tile_call(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,
                        const strip_ask *ask, vf sum[TILE][VECTORS]);
 #define DECLARE(name, ...) static tile_call tile_##name;
@@ -161,7 +157,7 @@ static void run_panel(const void *what, const cpu_panel *p)
 static planes_run run_of(const cpu_gemm *g, int planes, uint8_t *scratch)
 {
     float *d = (float *)(scratch + LINES_BYTES), *m = d + FACTORS_BYTES / sizeof *d, *by = m + FACTORS_BYTES / sizeof *d;
-    p_some *n = planes == 1 ? NULL : (p_some *)(scratch + LINES_BYTES + 3 * FACTORS_BYTES);
+    vi *n = planes == 1 ? NULL : (vi *)(scratch + LINES_BYTES + 3 * FACTORS_BYTES);
     planes_run w = {.g = g, .planes = planes, .packed = g->packed, .panel = {scratch, {d, m, by, n}, false},
                     .elements = g->n > SOME ? PANEL : PANEL_OF_SOME};
     if (!w.packed) {
@@ -194,7 +190,7 @@ CPU_INLINE bool left_to(const cpu_interleaved *other, bool all, const cpu_gemm *
 #define PRODUCTS(name, planes)                                                                                         \
     static size_t column_bytes_##name(uint32_t type, int64_t k)                                                        \
     {                                                                                                                  \
-        return (size_t)planes_column_bytes(planes_types[type].form, planes, k);                                                    \
+        return (size_t)planes_column_bytes(planes_types[type].form, planes, k);                                        \
     }                                                                                                                  \
     static size_t packed_bytes_##name(uint32_t type, int64_t k, int64_t n)                                             \
     {                                                                                                                  \
@@ -206,7 +202,7 @@ CPU_INLINE bool left_to(const cpu_interleaved *other, bool all, const cpu_gemm *
     }                                                                                                                  \
     static void pack_##name(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)                                      \
     {                                                                                                                  \
-        PLANES_V(cpu_planes_pack)(g, planes_types[g->type].form, planes, c0, c1, out);                                             \
+        PLANES_V(cpu_planes_pack)(g, planes_types[g->type].form, planes, c0, c1, out);                                 \
     }                                                                                                                  \
     static void rows_##name(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)                               \
     {                                                                                                                  \

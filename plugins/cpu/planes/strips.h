@@ -25,7 +25,7 @@ CPU_INLINE void zero(vf sum[TILE][VECTORS])
 /* Factors of some blocks: of d and m as many as they have; of joint ones n, and `by`, in place of d, unless n is NULL. */
 typedef struct strip_factors {
     float *d, *m, *by;
-    p_some *n;
+    vi *n;
 } strip_factors;
 
 CPU_INLINE part_factors factors_from(const strip_factors *f, const int64_t first, const int64_t joint_block)
@@ -126,13 +126,13 @@ CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales
     for (int64_t blocks = x->g->k / elements; blocks > 0; blocks -= CHUNK / elements) {
         const int n = blocks < CHUNK / elements ? (int)blocks : CHUNK / elements;
         float d[FACTORS], m[FACTORS], by[STRIP];
-        p_some integers[FACTORS / ROWS];
+        vi integers[FACTORS / ROWS];
         const strip_factors f = {d, m, by, integers};
         joint_sums joint;
         joint_apart apart;
         if (are_joint) {
             joint_scales(&w, numbers, factors, &f);
-            begin_joint(&joint, &apart, cols);
+            begin_joint(joint, &apart, cols);
         } else {
             chunk_scales(&w, scales, n, bytes, factors, &f);
         }
@@ -144,13 +144,11 @@ CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales
                     const int first = (b * groups + j + i) * form.parts * STRIP;
                     const int share = bytes * EU_LANES / groups, begin = (j + i) * share;
                     ask_ahead(&w, ask + begin, NEAR + begin, share, far.first, far.end);
-                    meet(line, write, &w, j + i, factors_from(&f, first, 0), x, form, bias, planes, cols, &joint, &apart, sum);
-                    if (are_joint)
-                        go_on_joint(&joint, j + i + 1, form, cols);
+                    meet(line, write, &w, j + i, factors_from(&f, first, 0), x, form, bias, planes, cols, joint, &apart, sum);
                 }
             }
             if (are_joint)
-                end_joint(&joint, &apart, by, x, form, cols, sum);
+                end_joint(joint, &apart, by, x, form, cols, sum);
             next_block(&w, bytes);
         }
     }
@@ -251,7 +249,7 @@ CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_fo
     joint_sums joint;
     joint_apart apart;
     if (are_joint)
-        begin_joint(&joint, &apart, cols);
+        begin_joint(joint, &apart, cols);
     CPU_UNROLL
     for (int c = 0; c < cols; c++) {
         x->packed[c] = given->packed[c];
@@ -270,13 +268,11 @@ CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_fo
             for (int b = 0; b < each; b += 64)
                 __builtin_prefetch(x->packed[c] + 3 * each + b, 0, 3);
         meet(line_written, NULL, &rows, 0, factors_from(&w->factors, first, i / (JOINT / GROUP)), x, form, bias, planes, cols,
-             &joint, &apart, sum);
+             joint, &apart, sum);
         next_group(x, each, cols);
-        if (are_joint)
-            go_on_joint(&joint, (int)(i + 1) % (JOINT / GROUP), form, cols);
         if (are_joint && (i + 1) % (JOINT / GROUP) == 0) {
-            end_joint(&joint, &apart, w->factors.by + i / (JOINT / GROUP) * STRIP, x, form, cols, sum);
-            begin_joint(&joint, &apart, cols);
+            end_joint(joint, &apart, w->factors.by + i / (JOINT / GROUP) * STRIP, x, form, cols, sum);
+            begin_joint(joint, &apart, cols);
         }
     }
     CPU_UNROLL

@@ -63,9 +63,6 @@ CPU_INLINE bool planes_is_narrow(const uint32_t type)
 #define NUMBERS_OF(joint, name) NUMBERS_OF_##joint(name)
 #define NUMBERS_OF_0(name) NULL
 #define NUMBERS_OF_1(name) numbers_##name
-#define NUMBERS_OF_2 NUMBERS_OF_1
-#define NUMBERS_OF_4 NUMBERS_OF_1
-#define NUMBERS_OF_8 NUMBERS_OF_1
 
 /* By type; in one of these files it is not read. */
 __attribute__((unused)) static const struct {
@@ -83,7 +80,7 @@ __attribute__((unused)) static const struct {
     {                                                                                                                  \
         for (int l = 0; l < LINES_EACH; l++)                                                                           \
             for (int r = 0; r < VECTORS; r++)                                                                          \
-                line_store(lines + l * LINE + 4 * ROWS * r, line_##name(block->at[r], j, l));                        \
+                line_store(lines + l * LINE + 4 * ROWS * r, line_##name(block->at[r], j, l));                          \
     }                                                                                                                  \
     static void now_##name(int planes, int cols, strip_rows w, strip_far far, tile_columns *x,                         \
                            vf sum[TILE][VECTORS])                                                                      \
@@ -117,20 +114,14 @@ __attribute__((unused)) static const struct {
 #define INTEGERS_OF(joint, name) INTEGERS_OF_##joint(name)
 #define INTEGERS_OF_0(name) NULL
 #define INTEGERS_OF_1(name) integers_##name
-#define INTEGERS_OF_2 INTEGERS_OF_1
-#define INTEGERS_OF_4 INTEGERS_OF_1
-#define INTEGERS_OF_8 INTEGERS_OF_1
 #define FOR_INTEGERS(joint, ...) FOR_INTEGERS_##joint(__VA_ARGS__)
 #define FOR_INTEGERS_0(...)
 #define FOR_INTEGERS_1(NAME, name, group, bias, minima)                                                                \
-    static void integers_##name(strip_rows w, const strip_integers *to)                                               \
+    static void integers_##name(strip_rows w, const strip_integers *to)                                                \
     {                                                                                                                  \
         block_integers(line_##name, numbers_##name, FORM_OF(group, bias, minima, 1), bias,                             \
                        planes_are_bytes(ENG_TYPE_##NAME), planes_are_negative(ENG_TYPE_##NAME), w, to);                \
     }
-#define FOR_INTEGERS_2 FOR_INTEGERS_1
-#define FOR_INTEGERS_4 FOR_INTEGERS_1
-#define FOR_INTEGERS_8 FOR_INTEGERS_1
 #else
 #define FOR_TILES(NAME, name, elements, bytes, group, bias, minima, joint)
 #define TILES_OF(name, joint) NULL, NULL

@@ -49,13 +49,12 @@ typedef struct met_block {
 /* Digits' sums, with the parts' together. */
 CPU_INLINE vf joint_of_column(const met_block *met, const int c, const joint_form form)
 {
-    vf s[EXACT];
+    vi s[EXACT];
     CPU_UNROLL
     for (int p = 0; p < EXACT; p++) {
-        vi sum = *(const vi *)met->sums[p][c];
+        s[p] = *(const vi *)met->sums[p][c];
         if (!form.bytes)
-            sum += *(const vi *)met->sums[EXACT + p][c] << 8;
-        s[p] = v_cvt(sum);
+            s[p] += *(const vi *)met->sums[EXACT + p][c] << 8;
     }
     return p_joint(s);
 }
@@ -212,7 +211,7 @@ CPU_INLINE void meet_tile(joint_run *w, const joint_columns *x, int64_t tile, co
 #define MEET(units, bytes, minima)                                                                                     \
     static __attribute__((noinline)) void meet_##units##_##bytes##minima(joint_run *w, const joint_columns *x, int64_t tile) \
     {                                                                                                                  \
-        const joint_form form = {units, bytes, minima, 0};                                                          \
+        const joint_form form = {units, bytes, minima, 0};                                                             \
         if (any_apart(x))                                                                                              \
             meet_tile(w, x, tile, form, true);                                                                         \
         else                                                                                                           \
