@@ -1,7 +1,7 @@
 #!/bin/sh
 # The products that matrix units do (kernels/matrix_tile.clh, matrix_exact.clh, matrix_rows.clh, matrix_lanes.clh, attention_matrix.clh), or dot
 # products of bytes (kernels/units_bytes.clh), sums over lanes that exchange registers (kernels/across.clh), and products of bf16
-# on processors (kernels/bf16.clh) and what their tiles do (tiles.clh, strips_planes.clh, attention_bfloats.clh), with the instruction in C: they run without a card, and are those that a card runs but for
+# on processors (kernels/bf16.clh) and what their tiles do (tiles.clh, strips_planes.clh, strips_joint.clh, attention_bfloats.clh), with the instruction in C: they run without a card, and are those that a card runs but for
 # this.  Skipped where there is no OpenCL device.  Some types; with the argument `all`, each of them, and the products of
 # precision exact by tiles.
 build=${top_builddir:-.} n=0 failed=0
@@ -87,7 +87,7 @@ else
     right mul_mat "a=q4_0 *n=512*fast" tiles=in-c vec # as in the file
     right mul_mat "a=q4_K *n=512*fast" tiles=in-c vec # in lanes: 48 rows are
     right mul_mat "a=f16 *n=100" tiles=in-c vec # and exactly
-    for type in q4_0 q5_1 iq4_xs q6_K nvfp4; do # weights in lanes, exactly: digits, and numbers of bf16
+    for type in q4_0 q5_1 iq4_xs q2_K q3_K q6_K nvfp4; do # weights in lanes, exactly: digits, integers over blocks, and numbers of bf16
         right mul_mat "a=$type *matrix" tiles=in-c vec
     done
     right mul_mat_id "a=q4_K *matrix" tiles=in-c vec
