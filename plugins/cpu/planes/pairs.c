@@ -151,8 +151,8 @@ CPU_INLINE void meet_panel(const strip_panel *w, int64_t groups, const planes_fo
         CPU_UNROLL
         for (int p = 0; p < form.parts; p++) {
             const int64_t factor = (i * form.parts + p) * STRIP;
-            meet_part(w->lines + i * GROUP * STRIP, &own, p, factors_from(&w->factors, factor, i / (JOINT / GROUP)), form, bias, planes, cols,
-                      joint, &apart, sum);
+            const part_factors f = factors_from(&w->factors, factor, i / (JOINT / GROUP));
+            meet_part(w->lines + i * GROUP * STRIP, &own, p, f, form, bias, planes, cols, joint, &apart, sum);
         }
         next_group(&own, planes_group_bytes(form, planes), cols);
         if (are_joint && (i + 1) % (JOINT / GROUP) == 0) {
@@ -167,7 +167,7 @@ CPU_INLINE void meet_panel(const strip_panel *w, int64_t groups, const planes_fo
                             const strip_ask *ask, vf sum[TILE][VECTORS])                                               \
     {                                                                                                                  \
         EACH_WAY(EXACT_COLS, FAST_COLS,                                                                                \
-                 meet_panel(w, groups, FORM_OF(group, raised, minima, joint), bias, P, C, x, ask, sum));                      \
+                 meet_panel(w, groups, FORM_OF(group, raised, minima, joint), bias, P, C, x, ask, sum));               \
     }
 LINES_FORMS(TILES)
 

@@ -95,6 +95,7 @@ typedef struct planes_run {
     int planes;
     const uint8_t *packed;
     strip_panel panel;
+    tile_call *tile;
     int64_t elements; /* of a panel */
     void (*prepare)(uint8_t *lines, int64_t bytes, int bias); /* a panel's lines for its tiles; NULL: they are */
 } planes_run;
@@ -134,7 +135,6 @@ static void run_panel(const void *what, const cpu_panel *p)
     const cpu_gemm *g = w->g;
     const int64_t kc = g->k - p->k0 < w->elements ? g->k - p->k0 : w->elements, most = most_of(w->planes);
     strip_ask ask = first_ask(g, p, kc, (p->c1 - p->c0 + most - 1) / most);
-    tile_call *const tile = tile_of(planes_types[g->type].form);
     planes_types[g->type].type->panel(g, p->k0, kc, rows_at(g, p->m, p->rows, p->k0), &w->panel);
     if (w->prepare)
         w->prepare(w->panel.lines, kc * STRIP, planes_types[g->type].form.bias);
@@ -148,7 +148,7 @@ static void run_panel(const void *what, const cpu_panel *p)
         if (p->k0)
             load_sums(g, c, cols, p->m, p->rows, sum);
         set_columns(&x, g, w->planes, w->packed, c, cols, p->k0);
-        tile(&w->panel, kc / GROUP, planes_types[g->type].form.bias, w->planes, cols, &x, &ask, sum);
+        w->tile(&w->panel, kc / GROUP, planes_types[g->type].form.bias, w->planes, cols, &x, &ask, sum);
         store_sums(g, c, cols, p->m, p->rows, sum);
     }
 }
@@ -159,6 +159,7 @@ static planes_run run_of(const cpu_gemm *g, int planes, uint8_t *scratch)
     float *d = (float *)(scratch + LINES_BYTES), *m = d + FACTORS_BYTES / sizeof *d, *by = m + FACTORS_BYTES / sizeof *d;
     vi *n = planes == 1 ? NULL : (vi *)(scratch + LINES_BYTES + 3 * FACTORS_BYTES);
     planes_run w = {.g = g, .planes = planes, .packed = g->packed, .panel = {scratch, {d, m, by, n}, false},
+                    .tile = tile_of(planes_types[g->type].form),
                     .elements = g->n > SOME ? PANEL : PANEL_OF_SOME};
     if (!w.packed) {
         PLANES_V(cpu_planes_pack)(g, planes_types[g->type].form, planes, 0, g->n, scratch + PANEL_BYTES);

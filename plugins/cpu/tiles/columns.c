@@ -1,9 +1,8 @@
 /* Columns as units (planes.h). */
 #include "config.h"
 
+#include "groups.h"
 #include "planes.h"
-
-#define MOST_OF_GROUP (EXACT * GROUP + 8 + 2 * 4 * (EXACT + 1)) /* planes_group_bytes() */
 
 /* -- a group of a column ------------------------------------------------------------------------------ */
 
@@ -96,16 +95,6 @@ size_t cpu_tiles_column_bytes(tile_form form, int64_t k)
 size_t cpu_tiles_packed_bytes(tile_form form, int64_t k, int64_t n)
 {
     return (size_t)((n + TILE_ROWS - 1) / TILE_ROWS * bytes_of(form, k));
-}
-
-/* Elements k0 .. k0 + kc - 1 of column c as groups. */
-static void pack_some(const cpu_gemm *g, planes_form given, int planes, int64_t c, int64_t k0, int64_t kc, uint8_t *packed)
-{
-    const uint8_t *at = g->b[c] + k0 * (g->b_type == ENG_TYPE_F32 ? 4 : 2);
-    cpu_gemm some = *g;
-    some.b = &at;
-    some.k = kc;
-    PLANES_V(cpu_planes_pack)(&some, given, planes, 0, 1, packed);
 }
 
 CPU_INLINE void pack_columns(const cpu_gemm *g, const tile_form form, int64_t c0, int64_t c1, uint8_t *packed)

@@ -331,16 +331,11 @@ static size_t scratch_bytes(uint32_t type, int64_t k, int64_t n)
     return cpu_joint_scratch() + packed_bytes(type, k, n);
 }
 
-static void pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)
-{
-    cpu_joint_pack(g, c0, c1, out);
-}
-
 static void rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
 {
     uint8_t *own = scratch + cpu_joint_scratch();
     if (!g->packed)
-        pack(g, 0, g->n, own);
+        cpu_joint_pack(g, 0, g->n, own);
     cpu_joint_rows(g, g->packed ? g->packed : own, true, m0, m1, scratch);
 }
 
@@ -350,4 +345,4 @@ static int64_t grain(int64_t n)
     return STRIP;
 }
 
-const cpu_products cpu_tiles_joint = {scratch_bytes, packed_bytes, pack, rows, grain, column_bytes};
+const cpu_products cpu_tiles_joint = {scratch_bytes, packed_bytes, cpu_joint_pack, rows, grain, column_bytes};

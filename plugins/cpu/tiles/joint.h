@@ -47,7 +47,7 @@ joint_form cpu_joint_form(uint32_t type);
 
 /* Columns c0 .. c1 - 1 as blocks of 16 columns, one block of k behind the other; of k elements and n columns so many bytes. */
 size_t cpu_joint_packed_bytes(int64_t k, int64_t n);
-void cpu_joint_pack(const cpu_gemm *g, int64_t c0, int64_t c1, uint8_t *packed);
+void cpu_joint_pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *packed);
 /* Block k0 of columns c0 .. c1 - 1, which are packed one by one (planes/planes.h). */
 void cpu_joint_bring(const cpu_gemm *g, const uint8_t *packed, int64_t k0, int64_t c0, int64_t c1, joint_columns *to);
 /* Block k0 of rows m .. m + rows - 1. */

@@ -1,6 +1,7 @@
 /* Columns and strips of weights as tiles of joint blocks have them (joint.h). */
 #include "config.h"
 
+#include "groups.h"
 #include "joint.h"
 
 /* -- of a type ------------------------------------------------------------------------------------------------- */
@@ -47,20 +48,14 @@ size_t cpu_joint_packed_bytes(int64_t k, int64_t n)
     return (size_t)((n + TILE_ROWS - 1) / TILE_ROWS * (k / JOINT)) * sizeof(joint_columns);
 }
 
-#define MOST_OF_GROUP (EXACT * GROUP + 8 + 2 * 4 * (EXACT + 1)) /* planes_group_bytes() */
-
-void cpu_joint_pack(const cpu_gemm *g, int64_t c0, int64_t c1, uint8_t *packed)
+void cpu_joint_pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *packed)
 {
     const planes_form given = planes_types[g->type].form;
     const int64_t blocks = g->k / JOINT;
     uint8_t one[JOINT_GROUPS * MOST_OF_GROUP];
-    cpu_gemm some = *g;
-    some.k = JOINT;
     for (int64_t c = c0; c < c1; c++)
         for (int64_t i = 0; i < blocks; i++) {
-            const uint8_t *at = g->b[c] + i * JOINT * (g->b_type == ENG_TYPE_F32 ? 4 : 2);
-            some.b = &at;
-            PLANES_V(cpu_planes_pack)(&some, given, EXACT, 0, 1, one);
+            pack_some(g, given, EXACT, c, i * JOINT, JOINT, one);
             put_block(one, given, (int)(c % TILE_ROWS), (joint_columns *)packed + c / TILE_ROWS * blocks + i);
         }
     for (int64_t c = c1; c1 == g->n && c % TILE_ROWS; c++)

@@ -315,6 +315,12 @@ static bool is_joint(uint32_t type, bool fast)
     return !fast && planes_types[type].form.joint;
 }
 
+/* Bytes of what is near while rows are met. */
+static size_t near_bytes(uint32_t type, bool fast)
+{
+    return is_joint(type, fast) ? cpu_joint_scratch() : cpu_aligned(sizeof(workspace));
+}
+
 /* Is that faster than dot products?  With two scales in a group half a tile, which any further columns take, is not; nor are
  * of one digit tiles with many zeros, and more than three of them. */
 static bool takes(uint32_t type, int64_t n, bool fast)
@@ -386,8 +392,7 @@ static int64_t grain(int64_t n)
     }                                                                                                                  \
     static size_t scratch_bytes_##name(uint32_t type, int64_t k, int64_t n)                                            \
     {                                                                                                                  \
-        const size_t joint = is_joint(type, fast) ? cpu_joint_scratch() : 0, near = cpu_aligned(sizeof(workspace));    \
-        const size_t own = (joint > near ? joint : near) + packed_bytes_##name(type, k, n);                            \
+        const size_t own = near_bytes(type, fast) + packed_bytes_##name(type, k, n);                                   \
         const size_t theirs = dot->others.scratch_bytes(type, k, n);                                                   \
         return own > theirs ? own : theirs;                                                                            \
     }                                                                                                                  \
@@ -397,7 +402,7 @@ static int64_t grain(int64_t n)
     }                                                                                                                  \
     static void rows_##name(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)                               \
     {                                                                                                                  \
-        uint8_t *own = scratch + (is_joint(g->type, fast) ? cpu_joint_scratch() : cpu_aligned(sizeof(workspace)));     \
+        uint8_t *own = scratch + near_bytes(g->type, fast);                                                            \
         if (!takes(g->type, g->n, fast)) {                                                                             \
             dot->others.rows(g, m0, m1, scratch);                                                                      \
             return;                                                                                                    \
