@@ -221,13 +221,14 @@ static void encode_tiny(cf_case *c, cf_operand *a, int64_t k, int64_t m)
 /*
  * What only an exact product survives: neighbours 2^40 apart, so that whatever gives a block of them one scale loses
  * the small ones; and an outlier that meets weights of zero, whole blocks of them or one among others, so that nothing
- * of it may be left in the sums; and activations of which 32 have no sum in f32, though the product has.
+ * of it may be left in the sums; and activations of which 32 have no sum in f32, or weights of which integers' sums have
+ * none, though the product has.
  */
 static void hostile(cf_suite *s, bool matrix)
 {
-    enum { NEIGHBOURS, BLOCKS, ONE, LARGE, KINDS };
+    enum { NEIGHBOURS, BLOCKS, ONE, LARGE, SCALES, KINDS };
     static const char *const kinds[] = {"neighbours 2^40 apart", "outlier over zeros", "outlier over one zero",
-                                        "huge over tiny"};
+                                        "huge over tiny", "tiny over huge"};
     static const int64_t n[] = {1, 3, 8, 17, 40};
     const int64_t k = 512;
 
@@ -238,6 +239,8 @@ static void hostile(cf_suite *s, bool matrix)
                 if (kind == ONE && !has_zero(matrix_types[t]))
                     continue;
                 if (kind == LARGE && matrix_types[t] != ENG_TYPE_Q4_1 && matrix_types[t] != ENG_TYPE_Q5_1)
+                    continue;
+                if (kind == SCALES && matrix_types[t] != ENG_TYPE_MXFP4)
                     continue;
                 cf_case *c = cf_begin(s, ENG_OP_MUL_MAT, "a=%s m=%lld n=%lld k=%lld %s%s", ref_type_name(matrix_types[t]),
                                       (long long)m, (long long)n[i], (long long)k, kinds[kind], matrix ? " matrix" : "");
@@ -251,6 +254,8 @@ static void hostile(cf_suite *s, bool matrix)
                     encode_with_zero(c, a, k, m);
                 if (kind == LARGE)
                     encode_tiny(c, a, k, m);
+                for (int64_t x = 0; kind == SCALES && a->bytes && x < k * m / 32; x++)
+                    a->bytes[17 * x] = 250;
                 if (kind == BLOCKS)
                     for (int64_t x = 0; a->bytes && x < m; x++) /* the blocks of the first 256 elements: all zero */
                         memset(a->bytes + (uint64_t)(x * k / ref_block(a->type)) * ref_block_bytes(a->type), 0,
@@ -260,6 +265,8 @@ static void hostile(cf_suite *s, bool matrix)
                         cf_set(b, x, cf_uniform(c, -1, 1) * ldexp(1, (int)cf_below(c, 41) - 20));
                     else if (kind == LARGE)
                         cf_set(b, x, cf_uniform(c, 1, 2) * 0x1p124);
+                    else if (kind == SCALES)
+                        cf_set(b, x, cf_uniform(c, -1, 1) * 0x1p-40);
                     else if (x % k == 37)
                         cf_set(b, x, i & 1 ? 0x1p110 : 0x1p60);
                 cf_run(c);

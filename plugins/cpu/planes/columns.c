@@ -8,8 +8,8 @@
 
 /* Some groups that have one scale: sizes of their elements, which are set apart, and the size of the largest of the rest. */
 typedef struct measured {
-    vi size[JOINT / GROUP][PIECES];
-    uint32_t apart[JOINT / GROUP];
+    vi size[SPAN / GROUP][PIECES];
+    uint32_t apart[SPAN / GROUP];
     int32_t most;
 } measured;
 
@@ -144,19 +144,19 @@ CPU_INLINE void put_group(const float *x, float scale, uint32_t apart, bool fini
     for (int h = 0; h < form.parts && form.bias; h++, out += 4 * planes)
         put_begins(digits, h, form.parts, part[h], form.bias, planes, out);
     for (int h = 0; h < form.parts && form.minima; h++, out += 4) {
-        const float all = scale * whole_sum(part[h], planes);
+        const float units = whole_sum(part[h], planes), all = planes == 1 ? scale * units : units;
         memcpy(out, &all, 4);
     }
     memcpy(out, &apart, 4);
 }
 
-/* Groups that have one scale. */
-CPU_INLINE void pack_groups(const float *x, planes_form form, const int groups, const int planes, uint8_t *out)
+/* Groups that have one scale, of which so many are there. */
+CPU_INLINE void pack_groups(const float *x, planes_form form, const int groups, int there, const int planes, uint8_t *out)
 {
     measured of;
     measure(x, groups, planes, &of);
     const float scale = scale_of(of.most, planes);
-    for (int g = 0; g < groups; g++)
+    for (int g = 0; g < there; g++)
         put_group(x + GROUP * g, scale, planes > 1 ? of.apart[g] : 0, planes > 1 || of.most < INFINITE, form, planes,
                   out + g * planes_group_bytes(form, planes));
 }
@@ -164,18 +164,17 @@ CPU_INLINE void pack_groups(const float *x, planes_form form, const int groups, 
 void PLANES_V(cpu_planes_pack)(const cpu_gemm *g, planes_form form, int planes, int64_t c0, int64_t c1, uint8_t *out)
 {
     const int64_t each = planes_group_bytes(form, planes), groups = planes_groups(g->k);
-    const int64_t together = planes_are_joint(form, planes) ? JOINT : GROUP;
+    const int64_t together = planes == 1 ? GROUP : SPAN;
     for (int64_t c = c0; c < c1; c++) {
         uint8_t *to = out + c * groups * each;
         for (int64_t k = 0; k < g->k; k += together, to += together / GROUP * each) {
-            float buffer[JOINT];
+            float buffer[SPAN];
             const float *x = cpu_gemm_elements(g, c, k, together, buffer);
+            const int64_t left = planes_groups(g->k - k);
             if (planes == 1)
-                pack_groups(x, form, 1, 1, to);
-            else if (form.joint)
-                pack_groups(x, form, JOINT / GROUP, EXACT, to);
+                pack_groups(x, form, 1, 1, 1, to);
             else
-                pack_groups(x, form, 1, EXACT, to);
+                pack_groups(x, form, SPAN / GROUP, left < SPAN / GROUP ? (int)left : SPAN / GROUP, EXACT, to);
         }
     }
 }

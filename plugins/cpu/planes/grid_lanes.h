@@ -214,9 +214,9 @@ JOINT_SCALES(iq1_m, 16)
 
 /* As LANES_TYPES (lanes.h). */
 #define GRID_TYPES(X)                                                                                                  \
-    X(IQ2_XXS, iq2_xxs, 256, 66, 32, IQ2_BIAS, 0, 1, 1) X(IQ2_XS, iq2_xs, 256, 74, 16, IQ2_BIAS, 0, 1, 1)              \
-    X(IQ2_S, iq2_s, 256, 82, 16, IQ2_BIAS, 0, 4, 1) X(IQ3_XXS, iq3_xxs, 256, 98, 32, IQ3_BIAS, 0, 1, 1)                \
-    X(IQ3_S, iq3_s, 256, 110, 32, IQ3_BIAS, 0, 4, 1) X(IQ1_S, iq1_s, 256, 50, 32, IQ1_BIAS, 0, 2, 1)                   \
-    X(IQ1_M, iq1_m, 256, 56, 16, IQ1_BIAS, 0, 2, 1)
+    X(IQ2_XXS, iq2_xxs, 256, 66, 32, IQ2_BIAS, 0, 1, JOINT) X(IQ2_XS, iq2_xs, 256, 74, 16, IQ2_BIAS, 0, 1, JOINT)      \
+    X(IQ2_S, iq2_s, 256, 82, 16, IQ2_BIAS, 0, 4, JOINT) X(IQ3_XXS, iq3_xxs, 256, 98, 32, IQ3_BIAS, 0, 1, JOINT)        \
+    X(IQ3_S, iq3_s, 256, 110, 32, IQ3_BIAS, 0, 4, JOINT) X(IQ1_S, iq1_s, 256, 50, 32, IQ1_BIAS, 0, 2, JOINT)           \
+    X(IQ1_M, iq1_m, 256, 56, 16, IQ1_BIAS, 0, 2, JOINT)
 
 #endif

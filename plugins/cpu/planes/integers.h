@@ -8,7 +8,7 @@
 
 #include "strips.h"
 
-#define INTEGERS_PART (JOINT * ROWS) /* bytes of a register's part */
+#define INTEGERS_PART (SPAN * ROWS) /* bytes of a register's part */
 
 /* A strip's block: parts, of two registers with one part each these one after another; minima, what factors are multiples of,
  * and the groups' integers, which with `bytes` may be others' negatives. */
@@ -56,11 +56,11 @@ CPU_INLINE void block_integers(const line_of line, const joint_of numbers, const
     const int lines = LINES_EACH / form.parts;
     uint8_t *part = to->parts;
     for (int r = 0; r < VECTORS; r++, part += (bytes ? 1 : 2) * INTEGERS_PART) {
-        vi n[JOINT / 16];
+        vi n[SPAN / 16];
         const vf by = numbers(w.at[r], n, to->m + r * ROWS);
         v_store(to->by + r * ROWS, negative ? -by : by);
         CPU_UNROLL
-        for (int i = 0; i < JOINT / GROUP * form.parts; i++) {
+        for (int i = 0; i < SPAN / GROUP * form.parts; i++) {
             const vi number = negative ? -n[i] : n[i], much = number * bias;
             const __m512i each = low_byte_in_all(number), raise = (__m512i)((much & 0xffff) | much << 16);
             to->n[i * VECTORS + r] = v_cvt(number);

@@ -308,24 +308,28 @@ JOINT_SCALES(iq4_xs, 8)
 #endif
 
 /* All of them: elements and bytes of a block, elements that share a scale, by what numbers are raised, are there
- * minima, groups after which fields are the same, are factors joint
- * (planes_form). */
+ * minima, groups after which fields are the same, what factors are (planes_factors). */
+enum planes_factors {
+    OWN,   /* a group's, of f16 or less  */
+    WIDE,  /* of any size (planes_form)  */
+    JOINT, /* an integer by the block's  */
+};
 #define SMALL_BLOCK_TYPES(X)                                                                                           \
-    X(Q4_0, q4_0, 32, 18, 32, 8, 0, 1, 0) X(Q4_1, q4_1, 32, 20, 32, 0, 1, 1, 0) X(Q5_0, q5_0, 32, 22, 32, 16, 0, 1, 0) \
-    X(Q5_1, q5_1, 32, 24, 32, 16, 1, 1, 0) X(MXFP4, mxfp4, 32, 17, 32, E2M1_BIAS, 0, 1, 0)                             \
-    X(NVFP4, nvfp4, 64, 36, 16, E2M1_BIAS, 0, 2, 0)
+    X(Q4_0, q4_0, 32, 18, 32, 8, 0, 1, OWN) X(Q4_1, q4_1, 32, 20, 32, 0, 1, 1, OWN) X(Q5_0, q5_0, 32, 22, 32, 16, 0, 1, OWN) \
+    X(Q5_1, q5_1, 32, 24, 32, 16, 1, 1, OWN) X(MXFP4, mxfp4, 32, 17, 32, E2M1_BIAS, 0, 1, WIDE)                        \
+    X(NVFP4, nvfp4, 64, 36, 16, E2M1_BIAS, 0, 2, OWN)
 #define SMALL_K_TYPES(X)                                                                                               \
-    X(Q2_K, q2_K, 256, 84, 16, 0, 1, 4, 1) X(Q3_K, q3_K, 256, 110, 16, 4, 0, 4, 1) X(Q4_K, q4_K, 256, 144, 32, 0, 1, 2, 0) \
-    X(Q5_K, q5_K, 256, 176, 32, 16, 1, 2, 1) X(Q6_K, q6_K, 256, 210, 16, 32, 0, 4, 1)
+    X(Q2_K, q2_K, 256, 84, 16, 0, 1, 4, JOINT) X(Q3_K, q3_K, 256, 110, 16, 4, 0, 4, JOINT) X(Q4_K, q4_K, 256, 144, 32, 0, 1, 2, OWN) \
+    X(Q5_K, q5_K, 256, 176, 32, 16, 1, 2, JOINT) X(Q6_K, q6_K, 256, 210, 16, 32, 0, 4, JOINT)
 #define SMALL_LEAST_TYPES(X)                                                                                           \
-    X(TQ1_0, tq1_0, 256, 54, 32, 1, 0, 8, 1) X(TQ2_0, tq2_0, 256, 66, 32, 1, 0, 4, 1) X(Q1_0, q1_0, 128, 18, 32, 1, 0, 1, 0) \
-    X(Q2_0, q2_0, 64, 18, 32, 1, 0, 1, 0)
+    X(TQ1_0, tq1_0, 256, 54, 32, 1, 0, 8, JOINT) X(TQ2_0, tq2_0, 256, 66, 32, 1, 0, 4, JOINT) X(Q1_0, q1_0, 128, 18, 32, 1, 0, 1, OWN) \
+    X(Q2_0, q2_0, 64, 18, 32, 1, 0, 1, OWN)
 #if PLANES_DOT /* sums have 32 bits */
 #include "grid_lanes.h"
 #define BLOCK_TYPES(X)                                                                                                 \
     SMALL_BLOCK_TYPES(X)                                                                                               \
-    X(Q8_0, q8_0, 32, 34, 32, BYTE_BIAS, 0, 1, 0) X(IQ4_NL, iq4_nl, 32, 18, 32, BYTE_BIAS, 0, 1, 0)
-#define K_TYPES(X) SMALL_K_TYPES(X) X(IQ4_XS, iq4_xs, 256, 136, 32, BYTE_BIAS, 0, 1, 1)
+    X(Q8_0, q8_0, 32, 34, 32, BYTE_BIAS, 0, 1, OWN) X(IQ4_NL, iq4_nl, 32, 18, 32, BYTE_BIAS, 0, 1, OWN)
+#define K_TYPES(X) SMALL_K_TYPES(X) X(IQ4_XS, iq4_xs, 256, 136, 32, BYTE_BIAS, 0, 1, JOINT)
 #define LEAST_TYPES(X) SMALL_LEAST_TYPES(X) GRID_TYPES(X)
 #else
 #define BLOCK_TYPES SMALL_BLOCK_TYPES

@@ -138,16 +138,17 @@ CPU_INLINE part_factors factors_of_vector(const part_factors f, const int r)
     return part_from(f, r * ROWS);
 }
 
-/* Sums of a joint block so far. */
+/* A span's sums so far, in units of columns' scales; those of its planes, which are joint. */
+typedef vf span_sums[TILE][VECTORS];
 typedef vi joint_sums[VECTORS][TILE][EXACT];
 
-/* And, if a column has any, of its elements that are set apart; which are in memory, as the above should not be. */
-typedef struct joint_apart {
+/* And of columns' elements that are set apart, if there are any; which are in memory, as the above should not be. */
+typedef struct span_apart {
     vf sum[TILE][VECTORS];
     bool any[TILE];
-} joint_apart;
+} span_apart;
 
-/* A column's sums of a vector's part p; those of a joint block to what there is of it. */
+/* A column's sums of a vector's part p, to its span's, or, with one plane, to all; joint ones plane by plane. */
 CPU_INLINE vf add_sum(const vi *s, const uint8_t *packed, const int p, const part_factors f, const planes_form form,
                       int bias, const int planes, vi *joint, vf sum)
 {
@@ -157,7 +158,8 @@ CPU_INLINE vf add_sum(const vi *s, const uint8_t *packed, const int p, const par
         for (int i = 0; i < EXACT; i++)
             joint[i] = p_add_times(joint[i], s[i], *f.n);
     } else {
-        sum = v_fma(p_whole(s, planes), v_load(f.d) * (vf)w_four(packed + x.factor), sum);
+        const vf d = v_load(f.d);
+        sum = v_fma(p_whole(s, planes), planes == 1 || form.wide ? d * (vf)w_four(packed + x.factor) : d, sum);
     }
     if (!form.minima)
         return sum;
@@ -176,43 +178,44 @@ CPU_INLINE void add_sums(const vi s[VECTORS][TILE][EXACT], const uint8_t *packed
         sum[r] = add_sum(s[r][c], packed, p, factors_of_vector(f, r), form, bias, planes, joint[r][c], sum[r]);
 }
 
-CPU_INLINE void begin_joint(joint_sums joint, joint_apart *apart, const int cols)
+CPU_INLINE void begin_span(span_sums span, joint_sums joint, span_apart *apart, const int cols)
 {
     CPU_UNROLL
-    for (int c = 0; c < cols; c++) {
+    for (int c = 0; c < cols; c++)
         apart->any[c] = false;
-        for (int r = 0; r < VECTORS; r++)
-            apart->sum[c][r] = (vf){0};
-    }
     CPU_UNROLL
     for (int r = 0; r < VECTORS; r++)
         CPU_UNROLL
-        for (int c = 0; c < cols; c++)
+        for (int c = 0; c < cols; c++) {
+            span[c][r] = apart->sum[c][r] = (vf){0};
             CPU_UNROLL
             for (int i = 0; i < EXACT; i++)
                 joint[r][c][i] = (vi){0};
+        }
 }
 
-/* All of a joint block was met, of which `x` is behind the last group: its sums, times what its factors are multiples of. */
-CPU_INLINE void end_joint(joint_sums joint, const joint_apart *apart, const float *by, const tile_columns *x,
-                          const planes_form form, const int cols, vf sum[TILE][VECTORS])
+/* All of a span was met, of which `x` is behind the last group: it is added to the columns' sums.  `by`: what its factors are
+ * multiples of, if they are joint. */
+CPU_INLINE void end_span(span_sums span, joint_sums joint, const span_apart *apart, const float *by, const tile_columns *x,
+                         const planes_form form, const int cols, vf sum[TILE][VECTORS])
 {
     const int64_t last = parts_of(form, EXACT).factor - planes_group_bytes(form, EXACT);
     CPU_UNROLL
     for (int c = 0; c < cols; c++)
         CPU_UNROLL
-        for (int r = 0; r < VECTORS; r++)
-            sum[c][r] = v_fma(p_joint(joint[r][c]), v_load(by + r * ROWS) * (vf)w_four(x->packed[c] + last), sum[c][r]);
+        for (int r = 0; r < VECTORS; r++) {
+            if (form.joint)
+                span[c][r] = v_fma(p_joint(joint[r][c]), v_load(by + r * ROWS), span[c][r]);
+            sum[c][r] = form.wide ? sum[c][r] + span[c][r] : v_fma(span[c][r], (vf)w_four(x->packed[c] + last), sum[c][r]);
+        }
     for (int c = 0; c < cols; c++)
         for (int r = 0; r < VECTORS && __builtin_expect(apart->any[c], 0); r++)
             sum[c][r] += apart->sum[c][r];
 }
 
-/* Where elements of a column that are set apart are added: to the sum, or, since there may be many, to a sum of their own. */
-CPU_INLINE vf *sum_apart(joint_apart *apart, const bool are_joint, const int c, vf sum[VECTORS])
+/* Where elements of a column that are set apart are added. */
+CPU_INLINE vf *sum_apart(span_apart *apart, const int c)
 {
-    if (!are_joint)
-        return sum;
     apart->any[c] = true;
     return apart->sum[c];
 }
@@ -220,13 +223,13 @@ CPU_INLINE vf *sum_apart(joint_apart *apart, const bool are_joint, const int c, 
 /* And its elements that are set apart, if there are any, with lines from `begin` to `end`. */
 CPU_INLINE void add_apart(const uint8_t *apart, const lines_of write, const strip_rows *w, const int group,
                           const int begin, const int end, const tile_columns *x, const int c, const part_factors f,
-                          const planes_form form, int bias, joint_apart *joint, vf given[VECTORS])
+                          const planes_form form, int bias, span_apart *all)
 {
     uint32_t bits;
     memcpy(&bits, apart, 4);
     if (__builtin_expect(bits == 0, 1))
         return;
-    vf *const sum = sum_apart(joint, form.joint, c, given);
+    vf *const sum = sum_apart(all, c);
     uint8_t written[GROUP * STRIP];
     if (write)
         write(w, group, written);
@@ -237,10 +240,11 @@ CPU_INLINE void add_apart(const uint8_t *apart, const lines_of write, const stri
     }
 }
 
-/* A group of a strip times those of a tile, added to `sum`.  `write` makes its lines, if `line` does not read such. */
+/* A group of a strip times those of a tile, added to `sum`: the span's, or, with one plane, all.  `write` makes its lines, if
+ * `line` does not read such. */
 CPU_INLINE void meet(const line_of line, const lines_of write, const strip_rows *w, const int group, part_factors f,
                      const tile_columns *x, const planes_form form, int bias, const int planes, const int cols,
-                     joint_sums joint, joint_apart *apart, vf sum[TILE][VECTORS])
+                     joint_sums joint, span_apart *apart, vf sum[TILE][VECTORS])
 {
     const int lines = LINES_EACH / form.parts;
     const group_parts g = parts_of(form, planes);
@@ -253,8 +257,7 @@ CPU_INLINE void meet(const line_of line, const lines_of write, const strip_rows 
             add_sums(s, x->packed[c], p, c, f, form, bias, planes, joint, sum[c]);
         CPU_UNROLL
         for (int c = 0; c < cols && planes > 1; c++)
-            add_apart(x->packed[c] + g.apart, write, w, group, p * lines, (p + 1) * lines, x, c, f, form, bias, apart,
-                      sum[c]);
+            add_apart(x->packed[c] + g.apart, write, w, group, p * lines, (p + 1) * lines, x, c, f, form, bias, apart);
     }
 }
 

@@ -112,7 +112,7 @@ static __attribute__((noinline)) void add_those_apart(const uint8_t *steps, uint
 
 CPU_INLINE void meet_part(const uint8_t *steps, const tile_columns *x, const int p, const part_factors f,
                           const planes_form form, int bias, const int planes, const int cols, joint_sums joint,
-                          joint_apart *apart, vf sum[TILE][VECTORS])
+                          span_apart *apart, vf sum[TILE][VECTORS])
 {
     const int n = STEPS / form.parts, each = GROUP / form.parts;
     int32x4_t s[PAIRS][MOST_PAIRS][EXACT];
@@ -129,20 +129,20 @@ CPU_INLINE void meet_part(const uint8_t *steps, const tile_columns *x, const int
         if (planes > 1)
             memcpy(&bits, x->packed[c] + parts_of(form, planes).apart, 4);
         if (__builtin_expect(bits != 0, 0))
-            add_those_apart(steps, bits, p * each, (p + 1) * each, f, form, bias, x, c,
-                            sum_apart(apart, form.joint, c, sum[c]));
+            add_those_apart(steps, bits, p * each, (p + 1) * each, f, form, bias, x, c, sum_apart(apart, c));
     }
 }
 
 CPU_INLINE void meet_panel(const strip_panel *w, int64_t groups, const planes_form form, int bias, const int planes,
                            const int cols, const tile_columns *given, const strip_ask *ask, vf sum[TILE][VECTORS])
 {
-    const bool are_joint = planes_are_joint(form, planes);
+    const bool in_spans = planes > 1;
     tile_columns own = {.g = given->g, .first = given->first, .k = given->k};
+    span_sums span;
     joint_sums joint;
-    joint_apart apart;
-    if (are_joint)
-        begin_joint(joint, &apart, cols);
+    span_apart apart;
+    if (in_spans)
+        begin_span(span, joint, &apart, cols);
     CPU_UNROLL
     for (int c = 0; c < cols; c++)
         own.packed[c] = given->packed[c];
@@ -151,23 +151,24 @@ CPU_INLINE void meet_panel(const strip_panel *w, int64_t groups, const planes_fo
         CPU_UNROLL
         for (int p = 0; p < form.parts; p++) {
             const int64_t factor = (i * form.parts + p) * STRIP;
-            const part_factors f = factors_from(&w->factors, factor, i / (JOINT / GROUP));
-            meet_part(w->lines + i * GROUP * STRIP, &own, p, f, form, bias, planes, cols, joint, &apart, sum);
+            const part_factors f = factors_from(&w->factors, factor, i / (SPAN / GROUP));
+            meet_part(w->lines + i * GROUP * STRIP, &own, p, f, form, bias, planes, cols, joint, &apart,
+                      in_spans ? span : sum);
         }
         next_group(&own, planes_group_bytes(form, planes), cols);
-        if (are_joint && (i + 1) % (JOINT / GROUP) == 0) {
-            end_joint(joint, &apart, w->factors.by + i / (JOINT / GROUP) * STRIP, &own, form, cols, sum);
-            begin_joint(joint, &apart, cols);
+        if (in_spans && ends_span(i, groups)) {
+            end_span(span, joint, &apart, w->factors.by + i / (SPAN / GROUP) * STRIP, &own, form, cols, sum);
+            begin_span(span, joint, &apart, cols);
         }
     }
 }
 
-#define TILES(name, group, raised, minima, joint)                                                                      \
+#define TILES(name, group, raised, minima, factors)                                                                    \
     static void tile_##name(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,     \
                             const strip_ask *ask, vf sum[TILE][VECTORS])                                               \
     {                                                                                                                  \
         EACH_WAY(EXACT_COLS, FAST_COLS,                                                                                \
-                 meet_panel(w, groups, FORM_OF(group, raised, minima, joint), bias, P, C, x, ask, sum));               \
+                 meet_panel(w, groups, FORM_OF(group, raised, minima, factors), bias, P, C, x, ask, sum));             \
     }
 LINES_FORMS(TILES)
 

@@ -1,18 +1,19 @@
 /*
  * Products of weights in lanes (lanes.h) with columns cut into planes.  32 elements of a column under one scale are
  * integers of 24 bits, which are three digits from -127 to 127 (in base 255); a digit's products with the numbers of a
- * block are summed exactly, four bytes of each row at a time (registers.h).  So a sum over 32 elements is exact but for
- * the rounding of each element to 2^-22 of the group's largest at most, which is the order of error that f32 has; the
- * groups are added in f32, in their order.  One digit instead of three is precision fast.
+ * block are summed exactly, four bytes of each row at a time (registers.h).  So a sum over a group of 32 is exact but for
+ * the rounding of each element to 2^-22 of the largest at most, which is the order of error that f32 has.  256 elements, a
+ * span, have one scale: their groups' sums are added in f32, in their order and in units of that scale, a power of two,
+ * which is multiplied by when the span is done.  One digit instead of three, and a scale for each group, is precision fast.
  *
- * Factors of many types are joint: a block of 256 elements has one number of f32, and integers for its groups.  There 256
- * elements of a column are under one scale, and sums of groups, times the groups' integers, are added exactly, plane by
- * plane, until the block is done; then planes are put together in f32.
+ * Factors of many types are joint: a block of 256 elements has one number of f32, and integers for its groups.  There sums
+ * of groups, times the groups' integers, are added exactly, plane by plane, until the span, which the block is, is done; then
+ * planes are put together in f32.
  *
  * What would be lost beside an element much larger than all others is kept: such elements are set apart, and meet the
  * weights one by one in f32 (columns.c).  Every result is formed in one order whatever the number of columns and rows:
- * group by group, first the sum, then minima, then elements set apart; of a joint block first the minima, then the sum of
- * all groups, then that of elements set apart.
+ * of a span group by group first the sum, then minima (of joint factors all minima, then the sum); to what was before it is
+ * added that, and then the sum of its elements set apart.
  *
  * Numbers that have a sign are raised by a bias, and sums begin with what takes that back.  With units for dot products
  * (PLANES_DOT: vpdpbusd) sums have 32 bits.  Without, they have 16, for there is no other product of bytes at this
@@ -43,8 +44,8 @@
 #else
 #define STRIP (2 * CPU_VL) /* rows: two vectors                  */
 #endif
-#define GROUP 32     /* elements of a column that have a scale  */
-#define JOINT 256    /* those that have one where factors are joint */
+#define GROUP 32     /* elements of a column that have a scale in fast */
+#define SPAN 256     /* those that have one in exact: a span    */
 #define LINES_EACH 8 /* words of four elements in a group         */
 #define EXACT 3      /* planes                               */
 #define BASE 255     /* of digits                            */
@@ -84,6 +85,7 @@ typedef struct planes_form {
     int bias;    /* by what numbers are raised                         */
     bool minima; /* weights are a number times a scale, plus a minimum */
     bool joint;  /* a block's scales are integers times one number     */
+    bool wide;   /* scales may be any of f32's numbers                 */
 } planes_form;
 
 /* In precision fast they are as all others. */
@@ -100,7 +102,8 @@ static inline int64_t planes_groups(int64_t k)
 /*
  * A packed column is its groups one after another.  A group: of each plane, the lowest first, 32 digits; then, in words
  * of four bytes, the scale; for each part and plane what sums begin with, if there is a bias (without units two numbers
- * of 16 bits); for each part the sum of the elements, if there are minima; a bit for each element that is set apart.
+ * of 16 bits); for each part the sum of the elements, if there are minima, with three planes in units of the scale; a bit
+ * for each element that is set apart.
  */
 static inline int64_t planes_group_bytes(planes_form form, int planes)
 {

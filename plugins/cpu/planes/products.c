@@ -7,12 +7,12 @@
 
 #include "run.h"
 
-#define TILES(name, group, raised, minima, joint)                                                                      \
+#define TILES(name, group, raised, minima, factors)                                                                    \
     static void tile_##name(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,     \
                             const strip_ask *ask, vf sum[TILE][VECTORS])                                               \
     {                                                                                                                  \
         EACH_WAY(EXACT_COLS, FAST_COLS,                                                                                \
-                 panel_tile(w, groups, FORM_OF(group, raised, minima, joint), bias, P, C, x, ask, sum));                      \
+                 panel_tile(w, groups, FORM_OF(group, raised, minima, factors), bias, P, C, x, ask, sum));             \
     }
 LINES_FORMS(TILES)
 

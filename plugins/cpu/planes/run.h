@@ -17,13 +17,13 @@
 #define SOME 32
 
 /* Forms of lines, which types that agree in what matters share: elements with a scale, is there a bias, are there
- * minima, are factors joint.  A tile of each: */
+ * minima, what factors are.  A tile of each: */
 #define LINES_FORMS(X)                                                                                                 \
-    X(raised_32, 32, 1, 0, 0) X(minima_32, 32, 0, 1, 0) X(both_32, 32, 1, 1, 0) X(raised_16, 16, 1, 0, 0)              \
-    X(joint_raised_32, 32, 1, 0, 1) X(joint_both_32, 32, 1, 1, 1) X(joint_raised_16, 16, 1, 0, 1)                      \
-    X(joint_minima_16, 16, 0, 1, 1) PLAIN_FORMS(X)
+    X(raised_32, 32, 1, 0, OWN) X(minima_32, 32, 0, 1, OWN) X(both_32, 32, 1, 1, OWN) X(raised_16, 16, 1, 0, OWN)      \
+    X(wide_raised_32, 32, 1, 0, WIDE) X(joint_raised_32, 32, 1, 0, JOINT) X(joint_both_32, 32, 1, 1, JOINT)            \
+    X(joint_raised_16, 16, 1, 0, JOINT) X(joint_minima_16, 16, 0, 1, JOINT) PLAIN_FORMS(X)
 #if PLANES_SIGNED
-#define PLAIN_FORMS(X) X(plain_32, 32, 0, 0, 0) X(joint_plain_32, 32, 0, 0, 1)
+#define PLAIN_FORMS(X) X(plain_32, 32, 0, 0, OWN) X(joint_plain_32, 32, 0, 0, JOINT)
 #else
 #define PLAIN_FORMS(X)
 #endif
@@ -36,7 +36,7 @@ static const struct {
     planes_form form;
     tile_call *call;
 } tiles_by_form[] = {
-#define TILE_OF(name, group, bias, minima, joint) {FORM_OF(group, bias, minima, joint), tile_##name},
+#define TILE_OF(name, group, bias, minima, factors) {FORM_OF(group, bias, minima, factors), tile_##name},
     LINES_FORMS(TILE_OF)
 #undef TILE_OF
 };
@@ -44,7 +44,8 @@ static const struct {
 static tile_call *tile_of(planes_form form)
 {
     size_t i = 0;
-    while (tiles_by_form[i].form.parts != form.parts || tiles_by_form[i].form.minima != form.minima || tiles_by_form[i].form.joint != form.joint ||
+    while (tiles_by_form[i].form.parts != form.parts || tiles_by_form[i].form.minima != form.minima ||
+           tiles_by_form[i].form.joint != form.joint || tiles_by_form[i].form.wide != form.wide ||
            !tiles_by_form[i].form.bias != !form.bias)
         i++;
     return tiles_by_form[i].call;

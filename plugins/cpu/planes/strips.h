@@ -4,7 +4,7 @@
 
 #include "meet.h"
 
-#define CHUNK 256 /* elements whose factors are formed at once: a block or some */
+#define CHUNK SPAN /* elements whose factors are formed at once: a block or some */
 #define FACTORS (CHUNK / 16 * STRIP)
 
 /* -- one or two columns: numbers are made as they are met ------------------------------------- */
@@ -54,7 +54,7 @@ CPU_INLINE void chunk_scales(const strip_rows *w, const scales_of scales, const 
 CPU_INLINE void joint_scales(const strip_rows *w, const joint_of numbers, const int factors, const strip_factors *f)
 {
     for (int r = 0; r < VECTORS; r++) {
-        vi n[JOINT / 16];
+        vi n[SPAN / 16];
         const vf by = numbers(w->at[r], n, f->m + r * ROWS);
         v_store(f->by + r * ROWS, by);
         CPU_UNROLL
@@ -119,7 +119,7 @@ CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales
                           const int planes, const int cols, strip_rows w, strip_far far, tile_columns *x,
                           vf sum[TILE][VECTORS])
 {
-    const bool are_joint = planes_are_joint(form, planes);
+    const bool are_joint = planes_are_joint(form, planes), in_spans = planes > 1;
     const int groups = elements / GROUP, factors = groups * form.parts;
     const int64_t each = planes_group_bytes(form, planes);
     zero(sum);
@@ -128,14 +128,15 @@ CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales
         float d[FACTORS], m[FACTORS], by[STRIP];
         vi integers[FACTORS / ROWS];
         const strip_factors f = {d, m, by, integers};
+        span_sums span;
         joint_sums joint;
-        joint_apart apart;
-        if (are_joint) {
+        span_apart apart;
+        if (are_joint)
             joint_scales(&w, numbers, factors, &f);
-            begin_joint(joint, &apart, cols);
-        } else {
+        else
             chunk_scales(&w, scales, n, bytes, factors, &f);
-        }
+        if (in_spans)
+            begin_span(span, joint, &apart, cols);
         for (int b = 0; b < n; b++) {
             const int64_t ask = far.from ? far.from : asks_from(x->g, (blocks - b) * bytes * EU_LANES, bytes);
             for (int j = 0; j < groups; j += same) {
@@ -144,13 +145,14 @@ CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales
                     const int first = (b * groups + j + i) * form.parts * STRIP;
                     const int share = bytes * EU_LANES / groups, begin = (j + i) * share;
                     ask_ahead(&w, ask + begin, NEAR + begin, share, far.first, far.end);
-                    meet(line, write, &w, j + i, factors_from(&f, first, 0), x, form, bias, planes, cols, joint, &apart, sum);
+                    meet(line, write, &w, j + i, factors_from(&f, first, 0), x, form, bias, planes, cols, joint, &apart,
+                         in_spans ? span : sum);
                 }
             }
-            if (are_joint)
-                end_joint(joint, &apart, by, x, form, cols, sum);
             next_block(&w, bytes);
         }
+        if (in_spans)
+            end_span(span, joint, &apart, by, x, form, cols, sum);
     }
 }
 
@@ -234,6 +236,12 @@ CPU_INLINE void ask_next(const strip_ask *ask, int64_t group)
         ask_far(p + b);
 }
 
+/* Of so many groups: does a span end behind that one? */
+CPU_INLINE bool ends_span(int64_t group, int64_t groups)
+{
+    return (group + 1) % (SPAN / GROUP) == 0 || group + 1 == groups;
+}
+
 /* Columns come from the second-level cache or beyond: it is some 3 % to ask for them, or not to. */
 #define ASK_COLUMNS (CPU_REGISTERS == 16)
 
@@ -244,12 +252,13 @@ CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_fo
 {
     const int each = (int)planes_group_bytes(form, planes);
     tile_columns own = {.g = given->g, .first = given->first, .k = given->k}, *const x = &own;
-    const bool are_joint = planes_are_joint(form, planes);
+    const bool in_spans = planes > 1;
     vf sum[TILE][VECTORS];
+    span_sums span;
     joint_sums joint;
-    joint_apart apart;
-    if (are_joint)
-        begin_joint(joint, &apart, cols);
+    span_apart apart;
+    if (in_spans)
+        begin_span(span, joint, &apart, cols);
     CPU_UNROLL
     for (int c = 0; c < cols; c++) {
         x->packed[c] = given->packed[c];
@@ -267,12 +276,12 @@ CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_fo
             CPU_UNROLL
             for (int b = 0; b < each; b += 64)
                 __builtin_prefetch(x->packed[c] + 3 * each + b, 0, 3);
-        meet(line_written, NULL, &rows, 0, factors_from(&w->factors, first, i / (JOINT / GROUP)), x, form, bias, planes, cols,
-             joint, &apart, sum);
+        meet(line_written, NULL, &rows, 0, factors_from(&w->factors, first, i / (SPAN / GROUP)), x, form, bias, planes, cols,
+             joint, &apart, in_spans ? span : sum);
         next_group(x, each, cols);
-        if (are_joint && (i + 1) % (JOINT / GROUP) == 0) {
-            end_joint(joint, &apart, w->factors.by + i / (JOINT / GROUP) * STRIP, x, form, cols, sum);
-            begin_joint(joint, &apart, cols);
+        if (in_spans && ends_span(i, groups)) {
+            end_span(span, joint, &apart, w->factors.by + i / (SPAN / GROUP) * STRIP, x, form, cols, sum);
+            begin_span(span, joint, &apart, cols);
         }
     }
     CPU_UNROLL

@@ -59,23 +59,25 @@ CPU_INLINE bool planes_is_narrow(const uint32_t type)
            type == ENG_TYPE_Q1_0;
 }
 
-#define FORM_OF(group, bias, minima, joint) ((planes_form){GROUP / (group), bias, minima, joint})
-#define NUMBERS_OF(joint, name) NUMBERS_OF_##joint(name)
-#define NUMBERS_OF_0(name) NULL
-#define NUMBERS_OF_1(name) numbers_##name
+#define FORM_OF(group, bias, minima, factors)                                                                          \
+    ((planes_form){GROUP / (group), bias, minima, factors == JOINT, factors == WIDE})
+#define NUMBERS_OF(factors, name) NUMBERS_OF_##factors(name)
+#define NUMBERS_OF_OWN(name) NULL
+#define NUMBERS_OF_WIDE(name) NULL
+#define NUMBERS_OF_JOINT(name) numbers_##name
 
 /* By type; in one of these files it is not read. */
 __attribute__((unused)) static const struct {
     const planes_type *type;
     planes_form form;
 } planes_types[CPU_TYPES] = {
-#define TYPE_OF(NAME, name, elements, bytes, group, bias, minima, same, joint)                                         \
-    [ENG_TYPE_##NAME] = {&PLANES_V(cpu_planes_##name), {GROUP / (group), bias, minima, joint}},
+#define TYPE_OF(NAME, name, elements, bytes, group, bias, minima, same, factors)                                       \
+    [ENG_TYPE_##NAME] = {&PLANES_V(cpu_planes_##name), {GROUP / (group), bias, minima, factors == JOINT, factors == WIDE}},
     LANES_TYPES(TYPE_OF)
 #undef TYPE_OF
 };
 
-#define TYPE(NAME, name, elements, bytes, group, bias, minima, same, joint)                                            \
+#define TYPE(NAME, name, elements, bytes, group, bias, minima, same, factors)                                          \
     static __attribute__((noinline)) void lines_##name(const strip_rows *block, int j, uint8_t *lines)                 \
     {                                                                                                                  \
         for (int l = 0; l < LINES_EACH; l++)                                                                           \
@@ -86,45 +88,47 @@ __attribute__((unused)) static const struct {
                            vf sum[TILE][VECTORS])                                                                      \
     {                                                                                                                  \
         EACH_WAY(NOW_COLS, NOW_COLS,                                                                                   \
-                 strip_now(line_##name, lines_##name, scales_##name, NUMBERS_OF(joint, name), elements, bytes, same,   \
-                           FORM_OF(group, bias, minima, joint), bias, P, C, w, far, x, sum));                          \
+                 strip_now(line_##name, lines_##name, scales_##name, NUMBERS_OF(factors, name), elements, bytes, same, \
+                           FORM_OF(group, bias, minima, factors), bias, P, C, w, far, x, sum));                        \
     }                                                                                                                  \
     static void panel_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to)           \
     {                                                                                                                  \
-        panel_of(line_##name, scales_##name, NUMBERS_OF(joint, name), elements, bytes,                                 \
-                 FORM_OF(group, bias, minima, joint), bias, AS_MET, g, k0, kc, w, to);                                 \
+        panel_of(line_##name, scales_##name, NUMBERS_OF(factors, name), elements, bytes,                               \
+                 FORM_OF(group, bias, minima, factors), bias, AS_MET, g, k0, kc, w, to);                               \
     }                                                                                                                  \
-    FOR_TILES(NAME, name, elements, bytes, group, bias, minima, joint)                                                 \
-    const planes_type PLANES_V(cpu_planes_##name) = {now_##name, panel_##name, TILES_OF(name, joint)};
+    FOR_TILES(NAME, name, elements, bytes, group, bias, minima, factors)                                               \
+    const planes_type PLANES_V(cpu_planes_##name) = {now_##name, panel_##name, TILES_OF(name, factors)};
 
 #if PLANES_DOT && CPU_VL == 16 && !PLANES_SIGNED
-#define FOR_TILES(NAME, name, elements, bytes, group, bias, minima, joint)                                             \
-    FOR_INTEGERS(joint, NAME, name, group, bias, minima)                                                               \
+#define FOR_TILES(NAME, name, elements, bytes, group, bias, minima, factors)                                           \
+    FOR_INTEGERS(factors, NAME, name, group, bias, minima)                                                             \
     static void tiles_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to,           \
                              bool widened)                                                                             \
     {                                                                                                                  \
         if (planes_is_narrow(ENG_TYPE_##NAME) && widened)                                                              \
-            panel_of(line_##name, scales_##name, NUMBERS_OF(joint, name), elements, bytes,                             \
-                     FORM_OF(group, bias, minima, joint), bias, WIDENED, g, k0, kc, w, to);                            \
+            panel_of(line_##name, scales_##name, NUMBERS_OF(factors, name), elements, bytes,                           \
+                     FORM_OF(group, bias, minima, factors), bias, WIDENED, g, k0, kc, w, to);                          \
         else                                                                                                           \
-            panel_of(line_##name, scales_##name, NUMBERS_OF(joint, name), elements, bytes,                             \
-                     FORM_OF(group, bias, minima, joint), bias, LOWERED, g, k0, kc, w, to);                            \
+            panel_of(line_##name, scales_##name, NUMBERS_OF(factors, name), elements, bytes,                           \
+                     FORM_OF(group, bias, minima, factors), bias, LOWERED, g, k0, kc, w, to);                          \
     }
-#define TILES_OF(name, joint) tiles_##name, INTEGERS_OF(joint, name)
-#define INTEGERS_OF(joint, name) INTEGERS_OF_##joint(name)
-#define INTEGERS_OF_0(name) NULL
-#define INTEGERS_OF_1(name) integers_##name
-#define FOR_INTEGERS(joint, ...) FOR_INTEGERS_##joint(__VA_ARGS__)
-#define FOR_INTEGERS_0(...)
-#define FOR_INTEGERS_1(NAME, name, group, bias, minima)                                                                \
+#define TILES_OF(name, factors) tiles_##name, INTEGERS_OF(factors, name)
+#define INTEGERS_OF(factors, name) INTEGERS_OF_##factors(name)
+#define INTEGERS_OF_OWN(name) NULL
+#define INTEGERS_OF_WIDE(name) NULL
+#define INTEGERS_OF_JOINT(name) integers_##name
+#define FOR_INTEGERS(factors, ...) FOR_INTEGERS_##factors(__VA_ARGS__)
+#define FOR_INTEGERS_OWN(...)
+#define FOR_INTEGERS_WIDE(...)
+#define FOR_INTEGERS_JOINT(NAME, name, group, bias, minima)                                                            \
     static void integers_##name(strip_rows w, const strip_integers *to)                                                \
     {                                                                                                                  \
-        block_integers(line_##name, numbers_##name, FORM_OF(group, bias, minima, 1), bias,                             \
+        block_integers(line_##name, numbers_##name, FORM_OF(group, bias, minima, JOINT), bias,                         \
                        planes_are_bytes(ENG_TYPE_##NAME), planes_are_negative(ENG_TYPE_##NAME), w, to);                \
     }
 #else
-#define FOR_TILES(NAME, name, elements, bytes, group, bias, minima, joint)
-#define TILES_OF(name, joint) NULL, NULL
+#define FOR_TILES(NAME, name, elements, bytes, group, bias, minima, factors)
+#define TILES_OF(name, factors) NULL, NULL
 #endif
 
 #endif

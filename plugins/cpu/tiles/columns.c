@@ -138,11 +138,11 @@ CPU_INLINE void bring_columns(const tile_run *w, const tile_form form)
 #define CALLS(elements, sums)                                                                                          \
     static void pack_##elements##_##sums(const cpu_gemm *g, bool minima, int64_t c0, int64_t c1, uint8_t *packed)      \
     {                                                                                                                  \
-        pack_columns(g, (tile_form){elements, sums, minima, 0}, c0, c1, packed);                                       \
+        pack_columns(g, (tile_form){elements, sums, minima, 0, 0}, c0, c1, packed);                                       \
     }                                                                                                                  \
     static void bring_##elements##_##sums(const tile_run *w)                                                           \
     {                                                                                                                  \
-        bring_columns(w, (tile_form){elements, sums, w->form.minima, 0});                                              \
+        bring_columns(w, (tile_form){elements, sums, w->form.minima, 0, 0});                                              \
     }
 COLUMN_FORMS(CALLS)
 static const struct {

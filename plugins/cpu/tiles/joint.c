@@ -62,7 +62,7 @@ CPU_INLINE vf joint_of_column(const met_block *met, const int c, const joint_for
 /* A column's element that is set apart, as dot products have it (planes/meet.h): the number is the integer by the group's. */
 static vf add_element(const met_block *met, const joint_form form, const cpu_gemm *g, int64_t c, int64_t k0, int i, vf sum)
 {
-    const int unit = i * form.units / JOINT, at = i / 4 * TILE_LINE;
+    const int unit = i * form.units / SPAN, at = i / 4 * TILE_LINE;
     const vf n = met->w->n[unit * VECTORS + met->vector];
     const uint8_t *part = form.bytes ? met->w->parts[0][met->vector] : met->w->parts[met->vector][0];
     vi integer = (vi)(v_loadi(part + at) << (24 - 8 * (i % 4))) >> 24;
@@ -84,7 +84,7 @@ static __attribute__((noinline)) vf add_those_apart(const joint_run *w, const me
 {
     vf apart = {0};
     bool any = false;
-    for (int i = 0; i < JOINT; i++) {
+    for (int i = 0; i < SPAN; i++) {
         if (!(met->x->apart[i / GROUP][c] >> i % GROUP & 1))
             continue;
         apart = add_element(met, w->form, w->g, w->c0 + tile * TILE_ROWS + c, w->k0, i, apart);
@@ -96,14 +96,14 @@ static __attribute__((noinline)) vf add_those_apart(const joint_run *w, const me
 CPU_INLINE void add_column(const joint_run *w, const met_block *met, int64_t tile, const int c, const joint_form form,
                            const bool apart)
 {
-    const vf by = v_load(met->w->by + met->vector * ROWS) * v_set1(met->x->factor[c]);
-    vf sum = v_load(met->near[c]);
+    vf span = {0};
     if (form.minima) {
         CPU_UNROLL
         for (int unit = 0; unit < form.units; unit++)
-            sum = add_minimum(met, unit, c, sum);
+            span = add_minimum(met, unit, c, span);
     }
-    sum = v_fma(joint_of_column(met, c, form), by, sum);
+    span = v_fma(joint_of_column(met, c, form), v_load(met->w->by + met->vector * ROWS), span);
+    const vf sum = v_fma(span, v_set1(met->x->factor[c]), v_load(met->near[c]));
     v_store(met->near[c], apart ? add_those_apart(w, met, tile, c, sum) : sum);
 }
 
@@ -233,10 +233,10 @@ static void meet_by_form(joint_run *w, const joint_columns *x, int64_t tile)
 /* The tiles of columns' blocks, which are all there, or brought together. */
 static const joint_columns *columns_of(const joint_run *w, int64_t tile)
 {
-    const int64_t blocks = w->g->k / JOINT;
+    const int64_t blocks = w->g->k / SPAN;
     if (!w->together)
         return w->near->columns + tile;
-    return (const joint_columns *)w->packed + (w->c0 / TILE_ROWS + tile) * blocks + w->k0 / JOINT;
+    return (const joint_columns *)w->packed + (w->c0 / TILE_ROWS + tile) * blocks + w->k0 / SPAN;
 }
 
 /* What is met next: the next tile of columns, or with the last the first of the next block. */
@@ -253,8 +253,8 @@ static tile_asks ask_columns(const joint_run *w, int64_t tile)
 static tile_asks ask_weights(const joint_run *w)
 {
     const cpu_gemm *g = w->g;
-    const int64_t k = w->k0 + JOINT < g->k ? w->k0 + JOINT : 0, m = k ? w->m : w->c1 < g->n ? w->m : w->end;
-    return asks_of(g->a + (m - g->row0) * g->stride + k / JOINT * g->block_bytes * g->group, g->block_bytes * g->group,
+    const int64_t k = w->k0 + SPAN < g->k ? w->k0 + SPAN : 0, m = k ? w->m : w->c1 < g->n ? w->m : w->end;
+    return asks_of(g->a + (m - g->row0) * g->stride + k / SPAN * g->block_bytes * g->group, g->block_bytes * g->group,
                    w->strips * STRIP / g->group, g->group * g->stride, w->tiles * w->strips * VECTORS);
 }
 
@@ -277,7 +277,7 @@ static void meet_all(joint_run *w)
     w->tiles = (w->c1 - w->c0 + TILE_ROWS - 1) / TILE_ROWS;
     for (int64_t tile = 0; tile < w->tiles; tile++)
         memset(w->near->near[tile], 0, (size_t)w->strips * sizeof w->near->near[0][0]);
-    for (w->k0 = 0; w->k0 < w->g->k; w->k0 += JOINT)
+    for (w->k0 = 0; w->k0 < w->g->k; w->k0 += SPAN)
         meet_block_of_k(w);
     for (int64_t c = 0; c < w->c1 - w->c0; c++)
         for (int64_t i = 0; i < w->strips * VECTORS && w->m + i * ROWS < w->end; i++)

@@ -15,9 +15,9 @@
 #include "tiles.h"
 #include "variant.h"
 
-#define JOINT_GROUPS (JOINT / GROUP)
-#define JOINT_UNITS (JOINT / 16)          /* of which a block has a number and a minimum, or half as many */
-#define JOINT_LINES (JOINT / TILE_LINE)   /* tiles of a digit, or of a part of a vector's integers        */
+#define JOINT_GROUPS (SPAN / GROUP)
+#define JOINT_UNITS (SPAN / 16)          /* of which a block has a number and a minimum, or half as many */
+#define JOINT_LINES (SPAN / TILE_LINE)   /* tiles of a digit, or of a part of a vector's integers        */
 #define JOINT_TILE (TILE_ROWS * TILE_LINE)
 #define JOINT_PART INTEGERS_PART
 #define JOINT_STRIPS 8                    /* that meet a tile of columns one after another                */

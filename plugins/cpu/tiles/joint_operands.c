@@ -45,17 +45,17 @@ static void put_no_column(int c, joint_columns *to)
 
 size_t cpu_joint_packed_bytes(int64_t k, int64_t n)
 {
-    return (size_t)((n + TILE_ROWS - 1) / TILE_ROWS * (k / JOINT)) * sizeof(joint_columns);
+    return (size_t)((n + TILE_ROWS - 1) / TILE_ROWS * (k / SPAN)) * sizeof(joint_columns);
 }
 
 void cpu_joint_pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *packed)
 {
     const planes_form given = planes_types[g->type].form;
-    const int64_t blocks = g->k / JOINT;
+    const int64_t blocks = g->k / SPAN;
     uint8_t one[JOINT_GROUPS * MOST_OF_GROUP];
     for (int64_t c = c0; c < c1; c++)
         for (int64_t i = 0; i < blocks; i++) {
-            pack_some(g, given, EXACT, c, i * JOINT, JOINT, one);
+            pack_some(g, given, EXACT, c, i * SPAN, SPAN, one);
             put_block(one, given, (int)(c % TILE_ROWS), (joint_columns *)packed + c / TILE_ROWS * blocks + i);
         }
     for (int64_t c = c1; c1 == g->n && c % TILE_ROWS; c++)

@@ -7,7 +7,7 @@
  *
  * A chunk of some columns, brought together tile by tile, meets some strips, whose results stay near until all of k was met.
  * By count, 16 rows, 16 columns and 32 elements: three products of 16 cycles, three tiles stored, 16 cycles each, and for
- * each column five operations of floats and three of integers.  While tiles are in use one of a core's two units for floats
+ * each column four operations of floats and three of integers.  While tiles are in use one of a core's two units for floats
  * is theirs, and stores take its port.  So what is done side by side is written side by side: while a unit is multiplied,
  * tiles of that before it are stored, and between those instructions the sums of that before both are put together.
  */
@@ -132,12 +132,19 @@ CPU_INLINE vf whole_of(const met_unit *met, const int c, const tile_form form)
     return v_cvt((vi)((vu)sum_at(met, 0, c) << 12) + sum_at(met, 1, c));
 }
 
+/* In precision fast a column's groups have a scale each; else all of a span is in units of one. */
+CPU_INLINE bool has_own_scale(const tile_form form)
+{
+    return form.sums == ONE || form.wide;
+}
+
 /* Columns first .. end - 1.  The compiler would put all of them behind one another's tiles. */
 CPU_INLINE void add_columns(const met_unit *met, const tile_form form, const int first, const int end, vf sum[TILE_ROWS])
 {
     CPU_UNROLL
     for (int c = first; c < end; c++) {
-        sum[c] = v_fma(whole_of(met, c, form), met->d * v_set1(met->x->factor[c]), sum[c]);
+        const vf d = has_own_scale(form) ? met->d * v_set1(met->x->factor[c]) : met->d;
+        sum[c] = v_fma(whole_of(met, c, form), d, sum[c]);
         if (form.minima)
             sum[c] = v_fma(met->least, v_set1(met->x->elements[c]), sum[c]);
         __asm__ volatile("" : "+v"(sum[c]));
@@ -150,18 +157,28 @@ CPU_INLINE bool any_apart(const unit_numbers *x)
     return _mm512_test_epi32_mask(apart, apart) != 0;
 }
 
-/* Elements of columns from c on that are set apart. */
+/* Sums of columns' elements that are set apart, as planes/meet.h has them. */
+typedef struct tile_apart {
+    vf sum[TILE_ROWS];
+    bool any[TILE_ROWS];
+} tile_apart;
+
+/* Those of a unit of columns from c on. */
 static __attribute__((noinline)) void add_those_apart(const tile_run *w, const unit_numbers *x, int64_t c, int64_t unit,
-                                                      int vector, vf sum[TILE_ROWS])
+                                                      int vector, tile_apart *to)
 {
     const int64_t factors = unit * STRIP + vector * ROWS, group = unit * w->form.elements / GROUP;
     const vf d = v_load(w->near->d + factors);
     const vf m = w->form.minima ? v_load(w->near->m + factors) : d * -(float)w->given.bias;
     uint8_t lines[GROUP * STRIP];
     cpu_tiles_lines_as_met(w, group, lines);
-    for (int i = 0; i < TILE_ROWS; i++)
-        if (x->apart[i])
-            sum[i] = meet_apart(x->apart[i], 0, GROUP, lines + 4 * ROWS * vector, d, m, w->g, c + i, w->k0 + group * GROUP, sum[i]);
+    for (int i = 0; i < TILE_ROWS; i++) {
+        if (!x->apart[i])
+            continue;
+        to->sum[i] = meet_apart(x->apart[i], 0, GROUP, lines + 4 * ROWS * vector, d, m, w->g, c + i, w->k0 + group * GROUP,
+                                to->any[i] ? to->sum[i] : (vf){0});
+        to->any[i] = true;
+    }
 }
 
 /* -- strips --------------------------------------------------------------------------------------------------- */
@@ -189,15 +206,33 @@ CPU_INLINE void begin(coming_unit *n, tile_sums sums[2], const tile_form form)
             sum_of_next(n, p, i, form, &sums[i]);
 }
 
-/* A vector of a strip times a tile of columns: the chunk's units, added to results. */
+/* A chunk, which is a span, is added to a vector's results; or it was, from the begin. */
+CPU_INLINE void end_chunk(const tile_run *w, const vf sum[TILE_ROWS], const tile_apart *apart, const unit_numbers *x, int vector,
+                          const tile_form form, const int cols, results *near)
+{
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++) {
+        const vf before = form.sums != ONE && w->k0 ? v_load(near[c] + vector * ROWS) : (vf){0};
+        v_store(near[c] + vector * ROWS, form.sums == ONE ? sum[c]
+                                         : form.wide      ? before + sum[c]
+                                                          : v_fma(sum[c], v_set1(x->factor[c]), before));
+    }
+    for (int c = 0; c < cols && apart; c++)
+        if (apart->any[c])
+            v_store(near[c] + vector * ROWS, v_load(near[c] + vector * ROWS) + apart->sum[c]);
+}
+
+/* A vector of a strip times a tile of columns: the chunk's units. */
 CPU_INLINE void meet_vector(const tile_run *w, coming_unit *n, bool *odd, tile_sums sums[2], int64_t tile, int vector,
                             const tile_form form, const int cols, results *near)
 {
     const uint8_t *x = w->x + tile * w->next;
+    tile_apart apart;
+    bool any = false;
     vf sum[TILE_ROWS];
     CPU_UNROLL
     for (int c = 0; c < cols; c++)
-        sum[c] = w->k0 ? v_load(near[c] + vector * ROWS) : (vf){0};
+        sum[c] = form.sums == ONE && w->k0 ? v_load(near[c] + vector * ROWS) : (vf){0};
     for (int64_t unit = 0; unit < w->units; unit++, x += unit_bytes(form), *odd = !*odd) {
         const float *const m = w->near->m + unit * STRIP + vector * ROWS;
         met_unit met = {.x = numbers_of(x, form), .d = v_load(w->near->d + unit * STRIP + vector * ROWS)};
@@ -210,19 +245,13 @@ CPU_INLINE void meet_vector(const tile_run *w, coming_unit *n, bool *odd, tile_s
         ask_some(&w->asks[0]);
         ask_some(&w->asks[1]);
         if (form.sums != ONE && __builtin_expect(any_apart(met.x), 0)) {
-            vf kept[TILE_ROWS]; /* a function's argument is in memory, and these are not else */
-            CPU_UNROLL
-            for (int c = 0; c < cols; c++)
-                kept[c] = sum[c];
-            add_those_apart(w, met.x, w->c0 + tile * TILE_ROWS, unit, vector, kept);
-            CPU_UNROLL
-            for (int c = 0; c < cols; c++)
-                sum[c] = kept[c];
+            if (!any)
+                memset(apart.any, 0, sizeof apart.any);
+            any = true;
+            add_those_apart(w, met.x, w->c0 + tile * TILE_ROWS, unit, vector, &apart);
         }
     }
-    CPU_UNROLL
-    for (int c = 0; c < cols; c++)
-        v_store(near[c] + vector * ROWS, sum[c]);
+    end_chunk(w, sum, any ? &apart : NULL, numbers_of(x - unit_bytes(form), form), vector, form, cols, near);
 }
 
 /* A strip times tiles first .. end - 1 of columns. */
@@ -250,23 +279,23 @@ CPU_INLINE void meet_strip(const tile_run *w, int64_t strip, const tile_form for
     meet_tiles(w, strip, tiles - half, tiles, form, TILE_ROWS / 2);
 }
 
-/* All forms: elements of a unit, sums, are there minima, of raised numbers. */
+/* All forms: elements of a unit, sums, are there minima, of raised numbers, are scales wide. */
 #define TILE_FORMS(X)                                                                                                  \
-    X(32, EXACT, 0, 0) X(32, EXACT, 1, 1) X(16, EXACT, 0, 0) X(32, TWELVE, 0, 0) X(32, TWELVE, 1, 0) X(32, ONE, 0, 0)  \
-    X(32, ONE, 1, 0) X(32, ONE, 1, 1)
-#define MEET(elements, sums, minima, raised)                                                                           \
-    static __attribute__((noinline)) void meet_##elements##_##sums##minima##raised(const tile_run *w, int64_t strip)   \
+    X(32, EXACT, 0, 0, 0) X(32, EXACT, 0, 0, 1) X(32, EXACT, 1, 1, 0) X(16, EXACT, 0, 0, 0) X(32, TWELVE, 0, 0, 0)     \
+    X(32, TWELVE, 1, 0, 0) X(32, ONE, 0, 0, 0) X(32, ONE, 1, 0, 0) X(32, ONE, 1, 1, 0)
+#define MEET(elements, sums, minima, raised, wide)                                                                     \
+    static __attribute__((noinline)) void meet_##elements##_##sums##minima##raised##wide(const tile_run *w, int64_t strip) \
     {                                                                                                                  \
-        meet_strip(w, strip, (tile_form){elements, sums, minima, raised});                                             \
+        meet_strip(w, strip, (tile_form){elements, sums, minima, raised, wide});                                       \
     }
 TILE_FORMS(MEET)
 
 static void meet_by_form(const tile_run *w, int64_t strip)
 {
     const tile_form f = w->form;
-#define MEET_IF(e, s, min, up)                                                                                         \
-    if (f.elements == (e) && f.sums == (s) && f.minima == (min) && f.raised == (up))                                   \
-        meet_##e##_##s##min##up(w, strip);
+#define MEET_IF(e, s, min, up, any)                                                                                    \
+    if (f.elements == (e) && f.sums == (s) && f.minima == (min) && f.raised == (up) && f.wide == (any))                \
+        meet_##e##_##s##min##up##any(w, strip);
     TILE_FORMS(MEET_IF)
 }
 
@@ -307,7 +336,7 @@ static tile_form form_of(uint32_t type, bool fast)
 {
     const planes_form given = planes_types[type].form;
     return (tile_form){GROUP / given.parts, fast ? ONE : planes_is_narrow(type) ? TWELVE : EXACT, given.minima,
-                       given.minima && given.bias};
+                       given.minima && given.bias, given.wide && !fast};
 }
 
 static bool is_joint(uint32_t type, bool fast)

@@ -28,6 +28,7 @@ typedef struct tile_form {
     int sums;     /* EXACT, TWELVE, or ONE      */
     bool minima;  /* as planes_form has them    */
     bool raised;  /* minima of raised numbers   */
+    bool wide;    /* as planes_form has it      */
 } tile_form;
 
 /* Of a packed column, planes/planes.h. */
