@@ -11,11 +11,13 @@
 #define INTEGERS_PART (SPAN * ROWS) /* bytes of a register's part */
 
 /* A strip's block: parts, of two registers with one part each these one after another; minima, what factors are multiples of,
- * and the groups' integers, which with `bytes` may be others' negatives. */
+ * and the groups' integers, which with `bytes` may be others' negatives.  What lies `ask` bytes behind is asked for, unless
+ * that is 0. */
 typedef struct strip_integers {
     uint8_t *parts;
     float *m, *by;
     vf *n;
+    int64_t ask;
 } strip_integers;
 
 /* Integers are bytes: of q2_K 0 .. 45, of q3_K -124 .. 128, which are bytes if their signs are changed. */
@@ -50,17 +52,19 @@ CPU_INLINE __m512i low_byte_in_all(vi v)
     return _mm512_shuffle_epi8((__m512i)v, _mm512_broadcast_i32x4(of));
 }
 
-CPU_INLINE void block_integers(const line_of line, const joint_of numbers, const planes_form form, const int bias, const bool bytes,
-                            const bool negative, strip_rows w, const strip_integers *to)
+CPU_INLINE void block_integers(const line_of line, const joint_of numbers, const int block_bytes, const planes_form form, const int bias,
+                               const bool bytes, const bool negative, strip_rows w, const strip_integers *to)
 {
-    const int lines = LINES_EACH / form.parts;
+    const int lines = LINES_EACH / form.parts, units = SPAN / GROUP * form.parts, share = block_bytes * EU_LANES / units;
     uint8_t *part = to->parts;
     for (int r = 0; r < VECTORS; r++, part += (bytes ? 1 : 2) * INTEGERS_PART) {
         vi n[SPAN / 16];
         const vf by = numbers(w.at[r], n, to->m + r * ROWS);
         v_store(to->by + r * ROWS, negative ? -by : by);
         CPU_UNROLL
-        for (int i = 0; i < SPAN / GROUP * form.parts; i++) {
+        for (int i = 0; i < units; i++) {
+            if (to->ask)
+                ask_ahead(&w, to->ask + i * share, NEAR + i * share, share, EACH * r, EACH * (r + 1));
             const vi number = negative ? -n[i] : n[i], much = number * bias;
             const __m512i each = low_byte_in_all(number), raise = (__m512i)((much & 0xffff) | much << 16);
             to->n[i * VECTORS + r] = v_cvt(number);

@@ -101,7 +101,7 @@ __attribute__((unused)) static const struct {
 
 #if PLANES_DOT && CPU_VL == 16 && !PLANES_SIGNED
 #define FOR_TILES(NAME, name, elements, bytes, group, bias, minima, factors)                                           \
-    FOR_INTEGERS(factors, NAME, name, group, bias, minima)                                                             \
+    FOR_INTEGERS(factors, NAME, name, bytes, group, bias, minima)                                                             \
     static void tiles_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to,           \
                              bool widened)                                                                             \
     {                                                                                                                  \
@@ -120,10 +120,10 @@ __attribute__((unused)) static const struct {
 #define FOR_INTEGERS(factors, ...) FOR_INTEGERS_##factors(__VA_ARGS__)
 #define FOR_INTEGERS_OWN(...)
 #define FOR_INTEGERS_WIDE(...)
-#define FOR_INTEGERS_JOINT(NAME, name, group, bias, minima)                                                            \
+#define FOR_INTEGERS_JOINT(NAME, name, bytes, group, bias, minima)                                                            \
     static void integers_##name(strip_rows w, const strip_integers *to)                                                \
     {                                                                                                                  \
-        block_integers(line_##name, numbers_##name, FORM_OF(group, bias, minima, JOINT), bias,                         \
+        block_integers(line_##name, numbers_##name, bytes, FORM_OF(group, bias, minima, JOINT), bias,                         \
                        planes_are_bytes(ENG_TYPE_##NAME), planes_are_negative(ENG_TYPE_##NAME), w, to);                \
     }
 #else

@@ -13,7 +13,7 @@
 
 typedef int32_t joint_sums_of[2 * EXACT][TILE_ROWS][ROWS];
 
-#define FEW_COLUMNS TILE_ROWS /* for which a strip stays in the nearest cache until they have met it */
+#define FEW_COLUMNS TILE_ROWS /* for which a strip stays in the nearest cache until they have met it, and its weights are from memory */
 
 /* Results of a strip and a tile of columns. */
 typedef float joint_results[VECTORS][TILE_ROWS][ROWS];
@@ -32,6 +32,8 @@ typedef struct joint_run {
     const uint8_t *packed;
     joint_workspace *near;
     int64_t m, end, strips, c0, c1, tiles, k0;
+    bool few;   /* a strip at a time, which asks for what comes next as it is laid out */
+    int shaped; /* for how many columns tiles are; 0: none */
     tile_asks weights, columns;
 } joint_run;
 
@@ -124,11 +126,16 @@ CPU_INLINE void add_columns(const joint_run *w, const met_block *met, int64_t ti
 
 /* -- a tile of columns -------------------------------------------------------------------------------------------- */
 
-static void shape_tiles(void)
+/* The last tile of columns may be half a tile, which is stored, and put together, in half the time. */
+static void shape_tiles(joint_run *w, int cols)
 {
     tile_shapes s = {0};
-    for (int i = 0; i < 8; i++)
-        tile_shape(&s, i, TILE_ROWS, TILE_LINE);
+    if (w->shaped == cols)
+        return;
+    w->shaped = cols;
+    for (int i = 0; i < 7; i++)
+        tile_shape(&s, i, cols, TILE_LINE);
+    tile_shape(&s, 7, TILE_ROWS, TILE_LINE);
     tiles_configure(&s);
 }
 
@@ -182,11 +189,12 @@ CPU_INLINE bool any_apart(const joint_columns *x)
 }
 
 /* A tile of columns times all strips. */
-CPU_INLINE void meet_tile(joint_run *w, const joint_columns *x, int64_t tile, const joint_form form, const bool apart)
+CPU_INLINE void meet_tile(joint_run *w, const joint_columns *x, int64_t tile, const joint_form form, const int cols, const bool apart)
 {
     _Alignas(64) joint_sums_of sums[2];
     const int each = form.bytes ? VECTORS : 1;
     met_block before = {0};
+    shape_tiles(w, cols);
     for (int64_t i = 0; i < w->strips * VECTORS; i += each) {
         joint_strip *strip = &w->near->strips[i / VECTORS];
         const int vector = (int)(i % VECTORS);
@@ -195,15 +203,14 @@ CPU_INLINE void meet_tile(joint_run *w, const joint_columns *x, int64_t tile, co
         for (int step = 0; step < 2 * JOINT_LINES; step++) {
             multiply_line(x, strip->parts[vector][0], step / 2, step % 2);
             if (before.x)
-                add_columns(w, &before, tile, TILE_ROWS * step / (2 * JOINT_LINES), TILE_ROWS * (step + 1) / (2 * JOINT_LINES),
-                            form, apart);
+                add_columns(w, &before, tile, cols * step / (2 * JOINT_LINES), cols * (step + 1) / (2 * JOINT_LINES), form, apart);
         }
         store_sums(sums[i / each % 2]);
         ask_some(&w->columns);
         ask_some(&w->weights);
         before = (met_block){sums[i / each % 2], x, strip, vector, w->near->near[tile][i / VECTORS][vector]};
     }
-    add_columns(w, &before, tile, 0, TILE_ROWS, form, apart);
+    add_columns(w, &before, tile, 0, cols, form, apart);
 }
 
 /* All forms: units, are integers bytes, are there minima. */
@@ -213,9 +220,11 @@ CPU_INLINE void meet_tile(joint_run *w, const joint_columns *x, int64_t tile, co
     {                                                                                                                  \
         const joint_form form = {units, bytes, minima, 0};                                                             \
         if (any_apart(x))                                                                                              \
-            meet_tile(w, x, tile, form, true);                                                                         \
+            meet_tile(w, x, tile, form, TILE_ROWS, true);                                                              \
+        else if (w->c1 - w->c0 - tile * TILE_ROWS <= TILE_ROWS / 2)                                                    \
+            meet_tile(w, x, tile, form, TILE_ROWS / 2, false);                                                         \
         else                                                                                                           \
-            meet_tile(w, x, tile, form, false);                                                                        \
+            meet_tile(w, x, tile, form, TILE_ROWS, false);                                                             \
     }
 JOINT_FORMS(MEET)
 
@@ -263,8 +272,8 @@ static void meet_block_of_k(joint_run *w)
     if (!w->together)
         cpu_joint_bring(w->g, w->packed, w->k0, w->c0, w->c1, w->near->columns);
     for (int64_t i = 0, m = w->m; i < w->strips; i++, m += STRIP)
-        cpu_joint_weigh(w->g, m, w->end - m < STRIP ? w->end - m : STRIP, w->k0, &w->near->strips[i]);
-    w->weights = ask_weights(w);
+        cpu_joint_weigh(w->g, m, w->end - m < STRIP ? w->end - m : STRIP, w->k0, w->few, &w->near->strips[i]);
+    w->weights = w->few ? asks_of(w->g->a, 0, 1, 0, 1) : ask_weights(w);
     for (int64_t tile = 0; tile < w->tiles; tile++) {
         w->columns = ask_columns(w, tile);
         meet_by_form(w, columns_of(w, tile), tile);
@@ -285,10 +294,15 @@ static void meet_all(joint_run *w)
                          v_load(w->near->near[c / TILE_ROWS][i / VECTORS][i % VECTORS][c % TILE_ROWS]), w->end - w->m - i * ROWS);
 }
 
+/* By how long it takes to make numbers, which dot products do for each four columns, and tiles once, to integers. */
 int64_t cpu_joint_least(uint32_t type)
 {
-    const joint_form form = cpu_joint_form(type);
-    return form.bytes ? 5 : form.units == JOINT_UNITS ? 6 : 7;
+    switch (type) {
+    case ENG_TYPE_Q2_K: case ENG_TYPE_Q3_K: case ENG_TYPE_TQ2_0: return 4;
+    case ENG_TYPE_TQ1_0: case ENG_TYPE_Q5_K: case ENG_TYPE_Q6_K: return 5;
+    case ENG_TYPE_IQ4_XS: case ENG_TYPE_IQ2_XS: case ENG_TYPE_IQ2_S: case ENG_TYPE_IQ1_M: return 6;
+    default: return 7; /* looked up by gathers */
+    }
 }
 
 size_t cpu_joint_scratch(void)
@@ -299,9 +313,8 @@ size_t cpu_joint_scratch(void)
 void cpu_joint_rows(const cpu_gemm *g, const void *packed, bool together, int64_t m0, int64_t m1, uint8_t *scratch)
 {
     joint_run w = {.g = g, .form = cpu_joint_form(g->type), .together = together, .packed = packed,
-                   .near = (joint_workspace *)scratch};
-    shape_tiles();
-    const int64_t strips = g->n <= FEW_COLUMNS ? 1 : JOINT_STRIPS;
+                   .near = (joint_workspace *)scratch, .few = g->n <= FEW_COLUMNS};
+    const int64_t strips = w.few ? 1 : JOINT_STRIPS;
     for (w.m = m0; w.m < m1; w.m = w.end) {
         w.end = m1 - w.m < strips * STRIP ? m1 : w.m + strips * STRIP;
         for (w.c0 = 0; w.c0 < g->n; w.c0 = w.c1) {

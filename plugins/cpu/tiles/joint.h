@@ -50,8 +50,8 @@ size_t cpu_joint_packed_bytes(int64_t k, int64_t n);
 void cpu_joint_pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *packed);
 /* Block k0 of columns c0 .. c1 - 1, which are packed one by one (planes/planes.h). */
 void cpu_joint_bring(const cpu_gemm *g, const uint8_t *packed, int64_t k0, int64_t c0, int64_t c1, joint_columns *to);
-/* Block k0 of rows m .. m + rows - 1. */
-void cpu_joint_weigh(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, joint_strip *to);
+/* Block k0 of rows m .. m + rows - 1; what comes next of them, or the next rows, is asked for meanwhile. */
+void cpu_joint_weigh(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, bool asks, joint_strip *to);
 
 /* From how many columns on that is faster than dot products. */
 int64_t cpu_joint_least(uint32_t type);

@@ -76,10 +76,11 @@ void cpu_joint_bring(const cpu_gemm *g, const uint8_t *packed, int64_t k0, int64
 
 /* -- weights ---------------------------------------------------------------------------------------------------- */
 
-void cpu_joint_weigh(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, joint_strip *to)
+void cpu_joint_weigh(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, bool asks, joint_strip *to)
 {
     const joint_form form = cpu_joint_form(g->type);
-    const strip_integers integers = {to->parts[0][0], to->m, to->by, to->n};
+    const int64_t left = (g->k - k0) / SPAN * g->block_bytes * EU_LANES;
+    const strip_integers integers = {to->parts[0][0], to->m, to->by, to->n, asks ? asks_from(g, left, (int)g->block_bytes) : 0};
     planes_types[g->type].type->integers(rows_at(g, m, rows, k0), &integers);
     for (int i = 0; i < form.units * VECTORS && form.minima; i++) {
         const vf least = v_load(to->m + ROWS * i), d = v_load(to->by + i % VECTORS * ROWS) * to->n[i];
