@@ -253,7 +253,7 @@ static tile_asks ask_columns(const joint_run *w, int64_t tile)
 {
     const int64_t steps = w->strips * VECTORS;
     if (!w->together)
-        return asks_of(w->packed, 0, 1, 0, steps);
+        return (tile_asks){0};
     const joint_columns *next = tile + 1 < w->tiles ? columns_of(w, tile + 1) : columns_of(w, 0) + 1;
     return asks_of((const uint8_t *)next, sizeof *next, 1, 0, steps);
 }
@@ -273,7 +273,7 @@ static void meet_block_of_k(joint_run *w)
         cpu_joint_bring(w->g, w->packed, w->k0, w->c0, w->c1, w->near->columns);
     for (int64_t i = 0, m = w->m; i < w->strips; i++, m += STRIP)
         cpu_joint_weigh(w->g, m, w->end - m < STRIP ? w->end - m : STRIP, w->k0, w->few, &w->near->strips[i]);
-    w->weights = w->few ? asks_of(w->g->a, 0, 1, 0, 1) : ask_weights(w);
+    w->weights = w->few ? (tile_asks){0} : ask_weights(w);
     for (int64_t tile = 0; tile < w->tiles; tile++) {
         w->columns = ask_columns(w, tile);
         meet_by_form(w, columns_of(w, tile), tile);
