@@ -72,7 +72,7 @@ __attribute__((unused)) static const struct {
     planes_form form;
 } planes_types[CPU_TYPES] = {
 #define TYPE_OF(NAME, name, elements, bytes, group, bias, minima, same, factors)                                       \
-    [ENG_TYPE_##NAME] = {&PLANES_V(cpu_planes_##name), {GROUP / (group), bias, minima, factors == JOINT, factors == WIDE}},
+    [ENG_TYPE_##NAME] = {&PLANES_V(cpu_planes_##name), FORM_OF(group, bias, minima, factors)},
     LANES_TYPES(TYPE_OF)
 #undef TYPE_OF
 };
