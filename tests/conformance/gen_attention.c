@@ -238,6 +238,30 @@ static void features(cf_suite *s)
                                     .softcap = 1});
 }
 
+/* Few queries behind several blocks of cells that they all see, with any number of heads for each of K and V. */
+static void behind(cf_suite *s)
+{
+    static const int64_t sizes[] = {128, 64, 192, 256, 96}, lengths[] = {200, 135, 700, 64};
+
+    for (int k = 0; k < 24; k++) {
+        const int64_t d = sizes[k % 5], cells = lengths[k % 4];
+        cf_thin(s, k < 8 ? 1 : 3);
+        cf_attend(s, (struct attention){.tk = cache[(1 + k / 8) % 3],
+                                        .tv = cache[k % 7 == 6 ? 0 : (1 + k / 8) % 3],
+                                        .d = d,
+                                        .e = k % 11 == 5 ? 64 : d,
+                                        .kvh = 2,
+                                        .group = 1 + (k + k / 8) % 8,
+                                        .t = k % 6 == 3 ? 2 : 1,
+                                        .cells = cells,
+                                        .valid = k % 3 == 1 ? cells - 3 : -1,
+                                        .softcap = k % 8 == 3 ? 10 : 0,
+                                        .window = k % 9 == 7 ? 150 : 0,
+                                        .lse = k % 2,
+                                        .lkv = k % 5 == 3 ? CF_SWAP12 : k % 5 == 1 ? CF_OFFSET : CF_PLAIN});
+    }
+}
+
 /* Keys and values of a prompt. */
 typedef struct prompt_head {
     uint32_t k, v;
@@ -430,6 +454,7 @@ void cf_cases_attention(cf_suite *s)
     shapes(s);
     prompts(s);
     uneven(s);
+    behind(s);
     features(s);
     parts(s);
     runs(s);

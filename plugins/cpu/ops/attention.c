@@ -81,7 +81,7 @@ static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
     attn_shape s = shape_of(task);
-    return product_bytes(task, &s) + packed_bytes(task, &s) + floats(CELLS * room_for(&s)) +
+    return product_bytes(task, &s) + packed_bytes(task, &s) + 2 * floats(CELLS * room_for(&s)) +
            floats(CELLS * (s.d > s.e ? s.d : s.e)) + floats(s.chunk * CELLS) + 2 * floats(room_for(&s) * s.e) +
            8 * floats(2 * s.columns) + floats(CELLS) + 4096;
 }
@@ -189,11 +189,6 @@ static void add_values_carefully(const attn_work *w, const cpu_rows *v, int64_t 
     }
 }
 
-CPU_INLINE int64_t row_size(const cpu_tensor *t)
-{
-    return t->ne[0] / t->block * t->block_bytes;
-}
-
 /* The rows of V, of so many bytes, decoded, some at a time; as many of the next ones are asked for with them. */
 static cpu_rows decoded(const cpu_rows *v, int64_t bytes, float *value)
 {
@@ -227,6 +222,33 @@ static void add_values(const attn_work *w, cpu_rows v, bool partly)
         else
             CPU_V(cpu_attn_values)(w->score + j, &some, w->sum, w->columns);
     }
+}
+
+/* Scores and weights are of the next block now. */
+static void exchange(attn_work *w)
+{
+    float *score = w->weights;
+    w->weights = w->score;
+    w->score = score;
+    for (int64_t c = 0; c < w->columns; c++)
+        w->score_at[c] = score + c * CELLS;
+}
+
+/* The scores of a block, and the values of the one before. */
+static void do_by_turns(attn_work *w, const cpu_rows *keys, const cpu_rows *values)
+{
+    CPU_V(cpu_attn_turns)(w, keys, &w->waiting);
+    weigh(w, keys->n);
+    w->waiting = *values;
+    exchange(w);
+}
+
+static void add_waiting(attn_work *w)
+{
+    const cpu_rows none = {0};
+    if (w->waiting.n > 0)
+        CPU_V(cpu_attn_turns)(w, &none, &w->waiting);
+    w->waiting.n = 0;
 }
 
 /* A block's rows decoded, and zeros behind them. */
@@ -265,13 +287,19 @@ static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
         do_whole_block(w, key, value, n, sight == PARTLY);
         return;
     }
+    const cpu_rows keys = {key, k->nb[1], n, w->s.d, k->type, k->nb[1] == row_size(k), key + n * k->nb[1]},
+                   values = {value, v->nb[1], n, w->s.e, v->type, v->nb[1] == row_size(v), value + n * v->nb[1]};
+    if (w->by_turns && sight == FULLY) {
+        do_by_turns(w, &keys, &values);
+        return;
+    }
+    add_waiting(w);
     cpu_gemm g = {.a = key, .stride = k->nb[1], .block = k->block, .block_bytes = k->block_bytes, .type = k->type,
                   .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q, .o = w->score_at,
                   .blocked = CPU_V(cpu_gemm_blocked)(w->columns), .packed = w->packed};
     w->product->rows(&g, 0, n, w->gemm);
     weigh(w, n);
-    add_values(w, (cpu_rows){value, v->nb[1], n, w->s.e, v->type, v->nb[1] == row_size(v), value + n * v->nb[1]},
-               sight == PARTLY);
+    add_values(w, values, sight == PARTLY);
 }
 
 /* Cells j0 .. j1 - 1 for the chunk, whose tokens are of one sequence if there is
@@ -294,6 +322,7 @@ static void do_cells(attn_work *w, int64_t j0, int64_t j1)
             do_block(w, j, cell, there);
         j += n;
     }
+    add_waiting(w);
 }
 
 /* -- units ------------------------------------------------------------------------------- */
@@ -430,6 +459,7 @@ static attn_work work_of(const cpu_task *task, const cpu_run *run)
     w.max_bias = task->node->fp[ENG_ATTN_MAX_BIAS];
     w.unit = unit_for(task, &w.s);
     w.score = take_floats(&scratch, CELLS * room_for(&w.s));
+    w.weights = take_floats(&scratch, CELLS * room_for(&w.s));
     w.value = take_floats(&scratch, CELLS * (w.s.d > w.s.e ? w.s.d : w.s.e));
     w.bias = take_floats(&scratch, CELLS * w.s.chunk);
     w.sum = take_floats(&scratch, room_for(&w.s) * w.s.e);
@@ -437,6 +467,7 @@ static attn_work work_of(const cpu_task *task, const cpu_run *run)
     w.all_max = take_floats(&scratch, w.s.columns);
     w.all_total = take_floats(&scratch, w.s.columns);
     w.product = cpu_products_for(task, task->in[1], w.s.columns);
+    w.by_turns = CPU_V(cpu_attn_takes_turns)(&w);
     w.packed = scratch;
     scratch += packed_bytes(task, &w.s);
     w.max = take_floats(&scratch, w.s.columns);

@@ -16,6 +16,15 @@ typedef struct attn_shape {
     int64_t parts;   /* at most, for the whole cache                         */
 } attn_shape;
 
+/* n rows of V, e elements of a type each, `stride` bytes apart. */
+typedef struct cpu_rows {
+    const uint8_t *at;
+    int64_t stride, n, e;
+    uint32_t type;
+    bool together; /* without gaps */
+    const uint8_t *next; /* the rows to ask for, or NULL */
+} cpu_rows;
+
 typedef struct attn_work {
     const cpu_task *task;
     const cpu_run *run;
@@ -30,6 +39,9 @@ typedef struct attn_work {
     uint8_t *gemm;               /* scratch of one or the other               */
     uint8_t *packed;          /* the chunk's queries                         */
     float *score;             /* [column][CPU_ATTN_CELLS]                    */
+    bool by_turns;            /* K of a block and V of the one before (attention_turns.c)   */
+    float *weights;           /* if so, those of the block before, and its rows of V; n: 0 if none wait */
+    cpu_rows waiting;
     float *value;             /* [CPU_ATTN_CELLS][e]: V decoded, or for a unit K */
     float *bias;              /* [token][CPU_ATTN_CELLS]: added to scores; -inf: unseen */
     float *sum;               /* [column][e]                                 */
@@ -45,6 +57,11 @@ typedef enum block_sight { UNSEEN, PARTLY, FULLY } block_sight;
 /* Cells j0 .. j0 + n - 1 of those here, which lie from cell0 on: fills w->bias. */
 block_sight CPU_V(cpu_attn_look)(const attn_work *w, int64_t j0, int64_t cell0, int64_t n);
 
+CPU_INLINE int64_t row_size(const cpu_tensor *t)
+{
+    return t->ne[0] / t->block * t->block_bytes;
+}
+
 CPU_INLINE int32_t int_at(const cpu_tensor *t, int64_t i)
 {
     int32_t v;
@@ -52,14 +69,11 @@ CPU_INLINE int32_t int_at(const cpu_tensor *t, int64_t i)
     return v;
 }
 
-/* n rows of V, e elements of a type each, `stride` bytes apart. */
-typedef struct cpu_rows {
-    const uint8_t *at;
-    int64_t stride, n, e;
-    uint32_t type;
-    bool together; /* without gaps */
-    const uint8_t *next; /* the rows to ask for, or NULL */
-} cpu_rows;
+/* Are K and V read by turns (attention_turns.c)? */
+bool CPU_V(cpu_attn_takes_turns)(const attn_work *w);
+/* Raw products of rows of K to w->score, and the rows of V that wait, times w->weights, to w->sum; none of one of them, or of
+ * both, if its n is 0. */
+void CPU_V(cpu_attn_turns)(const attn_work *w, const cpu_rows *keys, const cpu_rows *values);
 
 /* Are rows of that type taken as they are for so many columns, or decoded before? */
 bool CPU_V(cpu_attn_takes)(uint32_t type, int64_t columns);

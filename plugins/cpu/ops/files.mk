@@ -6,6 +6,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/attention.c \
 	plugins/cpu/ops/attention.h \
 	plugins/cpu/ops/attention_sight.c \
+	plugins/cpu/ops/attention_turns.c \
 	plugins/cpu/ops/attention_values.c \
 	plugins/cpu/ops/bytes.h \
 	plugins/cpu/ops/concat.c \
@@ -56,6 +57,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/rope.c \
 	plugins/cpu/ops/rows.h \
 	plugins/cpu/ops/set_rows.c \
+	plugins/cpu/ops/short_tile.h \
 	plugins/cpu/ops/sizes.h \
 	plugins/cpu/ops/soft_max.c \
 	plugins/cpu/ops/ssm_conv.c \
@@ -66,6 +68,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/top_k.c \
 	plugins/cpu/ops/transpose.h \
 	plugins/cpu/ops/unary.c \
+	plugins/cpu/ops/values_tile.h \
 	plugins/cpu/ops/vec.h
 cpu_encode_files = \
 	plugins/cpu/ops/encode.c \

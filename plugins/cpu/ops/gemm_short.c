@@ -7,103 +7,44 @@
 #include "config.h"
 
 #include "decode.h"
-#include "gemm_lines.h"
+#include "short_tile.h"
 
-#define COMMON (128 / 4) /* elements of a chain of the most common head: no loop over them */
-#define NEAR CPU_GEMM_SHORT_ROWS /* rows at once: of those that are decoded, lines stay in the nearest cache */
-#define LATER (4 * NEAR) /* rows: what is asked for */
+#define LATER (8 * NEAR) /* rows: what is asked for */
 #define FEW 8 /* columns */
-#define MOST (CPU_REGISTERS == 32 ? 6 : 4) /* of a tile */
-
-typedef float four __attribute__((vector_size(16)));
 
 /* Up to NEAR rows and where they go. */
 typedef struct short_rows {
     const uint8_t *at[NEAR]; /* lines of the first chain, or rows; the last one again for those that are not there */
-    int64_t n, first;
+    int64_t n, first, bytes;
 } short_rows;
 
-/* Rows that come later, of which the rows of a tile ask for as many, a line of each with each chain: all at once would be
- * more misses than a core can have, and nothing would be multiplied meanwhile. */
-typedef struct short_ask {
-    const uint8_t *at;
-    int64_t stride, bytes; /* 0: nothing */
-} short_ask;
-
-/* Lines that lie in the cache, and rows so short that to ask for quarters is half the work, leave no time for it. */
-#define BY_QUARTERS(length, from) ((from) != LINES && (length) >= COMMON)
-
-/* A quarter of the lines of as many rows from the r-th on, in the order of memory: what looks ahead in the hardware goes
- * on from there. */
-CPU_INLINE void ask_quarter(const short_ask *ask, int r, const int rows, int64_t quarter)
+/* The sums of so many rows and columns; `whole`: all of these rows are there. */
+CPU_INLINE void leave(const short_rows *a, int r, vf (*acc)[MOST], const int rows, const int cols, float *const *o,
+                      const bool whole)
 {
-    const int whole = rows >= 4 ? rows / 4 : 1, parts = rows >= 4 ? 1 : 4 / rows; /* rows of a quarter, quarters of a row */
-    const uint8_t *p = ask->at + (r + quarter / parts * whole) * ask->stride;
-    const int64_t part = (ask->bytes / parts + 63) / 64 * 64, from = quarter % parts * part;
-    for (int i = 0; i < whole; i++)
-        for (int64_t b = from; b < from + part && b < ask->bytes; b += 64)
-            ask_far(p + i * ask->stride + b);
-}
-
-/* The sums of four vectors. */
-CPU_INLINE four sums_of(vf a, vf b, vf c, vf d)
-{
-    const vf v[4] = {a, b, c, d};
-    four sum;
-    v_sum4(v, (float *)&sum);
-    return sum;
-}
-
-/* Vectors l of rows and columns of chain v, whose columns begin at x. */
-CPU_INLINE void add_vectors(const uint8_t *const *row, const float *x, int64_t length, int64_t v, int64_t l,
-                            const int rows, const int cols, vf (*acc)[MOST], const source from)
-{
-    vf b[MOST];
     CPU_UNROLL
     for (int j = 0; j < cols; j++)
-        b[j] = v_load(x + j * length + l);
-    CPU_UNROLL
-    for (int i = 0; i < rows; i++) {
-        const vf w = from == LINES ? v_load((const float *)row[i] + v * NEAR * length + l)
-                                   : v_plain(row[i], 4 * l + v * CPU_VL, from);
         CPU_UNROLL
-        for (int j = 0; j < cols; j++)
-            acc[i][j] = v_fma(w, b[j], acc[i][j]);
-    }
-}
-
-/* All products of `rows` rows with `cols` columns: chain after chain in the same sums. */
-CPU_INLINE void add_products(const uint8_t *const *row, const float *x, int64_t length, int64_t n, const int rows,
-                             const int cols, vf (*acc)[MOST], const source from, const int step,
-                             const short_ask *ask, int r)
-{
-    CPU_UNROLL
-    for (int i = 0; i < rows; i++)
-        CPU_UNROLL
-        for (int j = 0; j < cols; j++)
-            acc[i][j] = (vf){0};
-    for (int64_t v = 0; v < 4; v++) {
-        if (BY_QUARTERS(length, from))
-            ask_quarter(ask, r, rows, v);
-        for (int64_t l = 0; l < length; l += step * CPU_VL)
-            CPU_UNROLL
-            for (int s = 0; s < step; s++)
-                add_vectors(row, x + v * n * length, length, v, l + s * CPU_VL, rows, cols, acc, from);
-    }
+        for (int i = 0; i < rows; i += 4) {
+            const four total = sums_of(acc[i][j], acc[i + 1][j], acc[i + 2][j], acc[i + 3][j]);
+            const int64_t there = a->n - r - i, left = whole || there > 4 ? 4 : there;
+            if (left > 0)
+                memcpy(o[j] + a->first + r + i, &total, (whole ? 4 : (size_t)left) * sizeof(float));
+        }
 }
 
 /* Rows r .. r + rows - 1 with columns c .. c + cols - 1 of `n`, which are packed at x; a column's results of four rows
  * are a vector, or, of fewer rows, a row's of four columns.  `step`: vectors that are taken without looking for the
  * end. */
 CPU_INLINE void tile(const short_rows *a, int r, const float *x, int64_t length, int64_t n, int64_t c, const int rows,
-                     const int cols, float *const *o, const source from, const int step, const short_ask *ask)
+                     const int cols, float *const *o, const source from, const int step, later_rows *later)
 {
     vf acc[8][MOST];
     const uint8_t *row[8];
     CPU_UNROLL
     for (int i = 0; i < rows; i++)
         row[i] = a->at[r + i];
-    add_products(row, x + c * length, length, n, rows, cols, acc, from, step, ask, r);
+    add_products(row, x + c * length, length, n, rows, cols, acc, from, step, later, false);
     if (rows < 4) {
         for (int i = 0; i < rows && r + i < a->n; i++) {
             const four total = sums_of(acc[i][0], acc[i][1], acc[i][2], acc[i][3]);
@@ -113,18 +54,10 @@ CPU_INLINE void tile(const short_rows *a, int r, const float *x, int64_t length,
         }
         return;
     }
-    CPU_UNROLL
-    for (int j = 0; j < cols; j++)
-        CPU_UNROLL
-        for (int i = 0; i < rows; i += 4) {
-            const four total = sums_of(acc[i][j], acc[i + 1][j], acc[i + 2][j], acc[i + 3][j]);
-            const int64_t left = a->n - r - i;
-            float *to = o[c + j] + a->first + r + i;
-            if (left >= 4)
-                memcpy(to, &total, sizeof total);
-            else if (left > 0)
-                memcpy(to, &total, (size_t)left * sizeof *to);
-        }
+    if (a->n - r >= rows)
+        leave(a, r, acc, rows, cols, o + c, true);
+    else
+        leave(a, r, acc, rows, cols, o + c, false);
 }
 
 /* Columns of the next tile. */
@@ -142,28 +75,28 @@ CPU_INLINE int columns_now(int64_t n, int64_t left)
 }
 
 /* `cols` columns, which are packed at x as those of `n` are, with up to NEAR rows. */
-CPU_INLINE void tiles(const short_rows *a, const short_ask *ask, const float *x, int64_t length, int64_t n,
+CPU_INLINE void tiles(const short_rows *a, later_rows later, const float *x, int64_t length, int64_t n,
                       int64_t cols, float *const *o, const source from, const int step)
 {
-    static const short_ask none;
     int now;
     for (int64_t c = 0; c < cols; c += now) {
         now = columns_now(cols, cols - c);
-        const short_ask *asks = c ? &none : ask; /* once for all columns */
+        if (c)
+            later.row = NULL; /* once for all columns */
         const int rows = now == 1 ? 8 : now == 4 && CPU_REGISTERS < 32 ? 2 : 4;
         for (int r = 0; r < a->n; r += rows) {
-            if (!BY_QUARTERS(length, from) && c == 0)
-                ask_for(ask->at + r * ask->stride, rows, ask->stride, ask->bytes, true);
+            for (int64_t b = 0; !BY_LINES(from, rows, step) && later.row && b < rows * a->bytes; b += 64)
+                ask_for_line(&later, true);
             switch (now) {
-            case 1: tile(a, r, x, length, n, c, 8, 1, o, from, step, asks); break;
-            case 2: tile(a, r, x, length, n, c, 4, 2, o, from, step, asks); break;
-            case 3: tile(a, r, x, length, n, c, 4, 3, o, from, step, asks); break;
+            case 1: tile(a, r, x, length, n, c, 8, 1, o, from, step, &later); break;
+            case 2: tile(a, r, x, length, n, c, 4, 2, o, from, step, &later); break;
+            case 3: tile(a, r, x, length, n, c, 4, 3, o, from, step, &later); break;
 #if CPU_REGISTERS == 32
-            case 4: tile(a, r, x, length, n, c, 4, 4, o, from, step, asks); break;
-            case 5: tile(a, r, x, length, n, c, 4, 5, o, from, step, asks); break;
-            default: tile(a, r, x, length, n, c, 4, 6, o, from, step, asks); break;
+            case 4: tile(a, r, x, length, n, c, 4, 4, o, from, step, &later); break;
+            case 5: tile(a, r, x, length, n, c, 4, 5, o, from, step, &later); break;
+            default: tile(a, r, x, length, n, c, 4, 6, o, from, step, &later); break;
 #else
-            default: tile(a, r, x, length, n, c, 2, 4, o, from, step, asks); break;
+            default: tile(a, r, x, length, n, c, 2, 4, o, from, step, &later); break;
 #endif
             }
         }
@@ -171,15 +104,15 @@ CPU_INLINE void tiles(const short_rows *a, const short_ask *ask, const float *x,
 }
 
 #define TILES_OF(source)                                                                                               \
-    static void tiles_##source(const short_rows *a, const short_ask *ask, const float *x, int64_t length, int64_t n,   \
+    static void tiles_##source(const short_rows *a, later_rows later, const float *x, int64_t length, int64_t n,   \
                                int64_t cols, float *const *o)                                                          \
     {                                                                                                                  \
         if (length == COMMON)                                                                                          \
-            tiles(a, ask, x, COMMON, n, cols, o, source, COMMON / CPU_VL);                                                  \
+            tiles(a, later, x, COMMON, n, cols, o, source, COMMON / CPU_VL);                                                  \
         else if (length % (2 * CPU_VL))                                                                                \
-            tiles(a, ask, x, length, n, cols, o, source, 1);                                                                \
+            tiles(a, later, x, length, n, cols, o, source, 1);                                                                \
         else                                                                                                           \
-            tiles(a, ask, x, length, n, cols, o, source, 2);                                                                \
+            tiles(a, later, x, length, n, cols, o, source, 2);                                                                \
     }
 TILES_OF(LINES)
 TILES_OF(ROWS_F32)
@@ -296,16 +229,16 @@ bool CPU_V(cpu_gemm_is_short)(const cpu_gemm *g)
 }
 
 /* The rows with some of the columns, which are packed at x. */
-static void some_columns(const cpu_gemm *g, const short_rows *a, const short_ask *ask, const source from,
+static void some_columns(const cpu_gemm *g, const short_rows *a, later_rows later, const source from,
                          int64_t length, int64_t c0, int64_t cols)
 {
     const float *x = (const float *)g->packed + c0 * length;
     float *const *o = g->o + c0;
     switch (from) {
-    case ROWS_F32: tiles_ROWS_F32(a, ask, x, length, g->n, cols, o); break;
-    case ROWS_F16: tiles_ROWS_F16(a, ask, x, length, g->n, cols, o); break;
-    case ROWS_BF16: tiles_ROWS_BF16(a, ask, x, length, g->n, cols, o); break;
-    default: tiles_LINES(a, ask, x, length, g->n, cols, o); break;
+    case ROWS_F32: tiles_ROWS_F32(a, later, x, length, g->n, cols, o); break;
+    case ROWS_F16: tiles_ROWS_F16(a, later, x, length, g->n, cols, o); break;
+    case ROWS_BF16: tiles_ROWS_BF16(a, later, x, length, g->n, cols, o); break;
+    default: tiles_LINES(a, later, x, length, g->n, cols, o); break;
     }
 }
 
@@ -316,15 +249,15 @@ void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, int64_t c0
     if (from == LINES && short_blocks(g, m0, m1, c0, c1))
         return;
     for (int64_t m = m0; m < m1; m += NEAR) {
-        short_rows a = {.n = m1 - m < NEAR ? m1 - m : NEAR, .first = m};
-        const short_ask ask = {cpu_gemm_row(g, m + LATER), g->stride,
-                               g->group <= 1 ? g->k / g->block * g->block_bytes : 0};
+        short_rows a = {.n = m1 - m < NEAR ? m1 - m : NEAR, .first = m,
+                        .bytes = g->group <= 1 ? g->k / g->block * g->block_bytes : 0};
+        const later_rows later = later_rows_from(cpu_gemm_row(g, m + LATER), g->stride, a.bytes);
         if (from == LINES)
             decode_rows(g, m, a.n, length, lines);
         for (int64_t r = 0; r < NEAR; r++) {
             const int64_t row = r < a.n ? r : a.n - 1;
             a.at[r] = from == LINES ? (const uint8_t *)(lines + row * length) : cpu_gemm_row(g, m + row);
         }
-        some_columns(g, &a, &ask, from, length, c0, c1 - c0);
+        some_columns(g, &a, later, from, length, c0, c1 - c0);
     }
 }

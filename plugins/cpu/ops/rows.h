@@ -79,6 +79,34 @@ CPU_INLINE void ask_for(const uint8_t *row, int64_t rows, int64_t stride, int64_
                 ask_far(row + r * stride + i);
 }
 
+/* Rows that come later, of which a line is asked for now and then, in the order of memory: what looks ahead in the hardware
+ * goes on from there, and all at once would be more misses than a core can have, and nothing would be done meanwhile. */
+typedef struct later_rows {
+    const uint8_t *row; /* NULL: none */
+    int64_t stride, bytes, at;
+} later_rows;
+
+/* `bytes` of each row; NULL: none. */
+CPU_INLINE later_rows later_rows_from(const uint8_t *row, int64_t stride, int64_t bytes)
+{
+    return (later_rows){bytes > 0 ? row : NULL, stride, stride == bytes ? INT64_MAX : bytes, 0};
+}
+
+CPU_INLINE void ask_for_line(later_rows *r, const bool nearest)
+{
+    if (!r->row)
+        return;
+    if (nearest)
+        __builtin_prefetch(r->row + r->at, 0, 3);
+    else
+        ask_far(r->row + r->at);
+    r->at += 64;
+    if (r->at >= r->bytes) {
+        r->at = 0;
+        r->row += r->stride;
+    }
+}
+
 #define STREAM_AHEAD 2048 /* bytes */
 
 /* Asks for what comes later of numbers that are read in their order: streams of the hardware end with a page. */

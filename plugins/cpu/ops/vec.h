@@ -178,16 +178,24 @@ CPU_INLINE vf halves_sums(vf a, vf b)
 }
 #endif
 
-/* Four of them: the same sums, with fewer operations. */
-CPU_INLINE void v_sum4(const vf *v, float *out)
-{
 #if CPU_VL == 16
+/* In each quarter the sums of a quarter of four vectors. */
+CPU_INLINE __m512 quarters_sums(const vf *v)
+{
     __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps((__m512)v[0], (__m512)v[1]),
                               _mm512_unpackhi_ps((__m512)v[0], (__m512)v[1]));
     __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps((__m512)v[2], (__m512)v[3]),
                               _mm512_unpackhi_ps((__m512)v[2], (__m512)v[3]));
     __m512 x = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd)));
-    x = _mm512_add_ps(x, _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd))));
+    return _mm512_add_ps(x, _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd))));
+}
+#endif
+
+/* Four of them: the same sums, with fewer operations. */
+CPU_INLINE void v_sum4(const vf *v, float *out)
+{
+#if CPU_VL == 16
+    const __m512 x = quarters_sums(v);
     __m256 y = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
     _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1)));
 #elif CPU_VL == 8
@@ -204,6 +212,25 @@ CPU_INLINE void v_sum4(const vf *v, float *out)
 #else
     for (int i = 0; i < 4; i++)
         out[i] = v_sum(v[i]);
+#endif
+}
+
+/* Four times that, of v[0] and the next three, of v[4] and the next, ... */
+CPU_INLINE void v_sum4_four_times(const vf *v, float (*out)[4])
+{
+#if CPU_VL == 16
+    const __m512 a = quarters_sums(v), b = quarters_sums(v + 4), c = quarters_sums(v + 8), d = quarters_sums(v + 12);
+    const __m512 ab = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));
+    const __m512 cd = _mm512_add_ps(_mm512_shuffle_f32x4(c, d, 0x44), _mm512_shuffle_f32x4(c, d, 0xee));
+    const __m512 sums = _mm512_add_ps(_mm512_shuffle_f32x4(ab, cd, 0x88), _mm512_shuffle_f32x4(ab, cd, 0xdd));
+    _mm_storeu_ps(out[0], _mm512_castps512_ps128(sums));
+    _mm_storeu_ps(out[1], _mm512_extractf32x4_ps(sums, 1));
+    _mm_storeu_ps(out[2], _mm512_extractf32x4_ps(sums, 2));
+    _mm_storeu_ps(out[3], _mm512_extractf32x4_ps(sums, 3));
+#else
+    CPU_UNROLL
+    for (int i = 0; i < 4; i++)
+        v_sum4(v + 4 * i, out[i]);
 #endif
 }
 
