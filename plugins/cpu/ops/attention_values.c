@@ -8,7 +8,7 @@ CPU_INLINE void all_columns(const float *p, const cpu_rows v, float *sum, int64_
 {
     const int64_t e = v.e;
     const later_rows none = {0};
-    later_rows next = v.next ? later_rows_from(v.next, v.stride, e * kind.bytes / BLOCK) : none; /* by the first of them */
+    later_rows next = later_rows_from(v.next, v.stride, e * kind.bytes / BLOCK); /* the first of them asks for all */
     int64_t c = 0;
     for (; !kind.decode && columns > CPU_ATTN_FEW && c + 3 <= columns; c += 3, next = none) /* reads less */
         columns_of(p + c * CELLS, v, sum + c * e, 3, 4, kind, next, false);

@@ -86,7 +86,7 @@ typedef struct later_rows {
     int64_t stride, bytes, at;
 } later_rows;
 
-/* `bytes` of each row; NULL: none. */
+/* `bytes` of each row from `row` on; none if there are no bytes, or it is NULL. */
 CPU_INLINE later_rows later_rows_from(const uint8_t *row, int64_t stride, int64_t bytes)
 {
     return (later_rows){bytes > 0 ? row : NULL, stride, stride == bytes ? INT64_MAX : bytes, 0};
