@@ -12,14 +12,12 @@
 #include "values_tile.h"
 
 #define PAGE 4096
-#define AT_ONCE 4 /* columns */
 
 bool CPU_V(cpu_attn_takes_turns)(const attn_work *w)
 {
     const cpu_tensor *k = w->task->in[1], *v = w->task->in[2];
-    const bool plain = k->type == ENG_TYPE_F32 || (CPU_HALVES && (k->type == ENG_TYPE_F16 || k->type == ENG_TYPE_BF16));
-    return !w->unit && plain && v->type == k->type && v->ne[0] == k->ne[0] && k->ne[0] > 0 &&
-           k->ne[0] % (4 * CPU_VL) == 0 && k->ne[0] <= CPU_GEMM_SHORT && w->s.columns <= CPU_ATTN_FEW &&
+    return !w->unit && k->block == 1 && CPU_V(cpu_attn_takes)(k->type, w->s.columns) && v->type == k->type && w->s.d == w->s.e &&
+           w->s.d > 0 && w->s.d % (4 * CPU_VL) == 0 && w->s.d <= CPU_GEMM_SHORT && w->s.columns <= CPU_ATTN_FEW &&
            w->product->pack == CPU_V(cpu_gemm_pack);
 }
 
@@ -68,7 +66,7 @@ CPU_INLINE void some_keys(const attn_work *w, const cpu_rows *keys, int64_t j, i
                           const source from, int64_t length, const int step)
 {
     const int64_t end = keys->n - j < piece ? keys->n : j + piece;
-    for (int64_t c = 0; c < w->columns; c += AT_ONCE, later.row = NULL)
+    for (int64_t c = 0; c < w->columns; c += 4, later.row = NULL)
         switch (w->columns - c) {
         case 1: keys_of(w, keys, j, end, c, 1, from, length, step, &later); break;
         case 2: keys_of(w, keys, j, end, c, 2, from, length, step, &later); break;
@@ -83,16 +81,7 @@ CPU_INLINE void some_values(const attn_work *w, const cpu_rows *values, int64_t 
     cpu_rows v = *values;
     v.at += j * v.stride;
     v.n = v.n - j < piece ? v.n - j : piece;
-    for (int64_t c = 0; c < w->columns; c += AT_ONCE, later.row = NULL) {
-        const float *p = w->weights + c * CELLS + j;
-        float *sum = w->sum + c * v.e;
-        switch (w->columns - c) {
-        case 1: columns_of(p, v, sum, 1, 8, kind, later, true); break;
-        case 2: columns_of(p, v, sum, 2, 4, kind, later, true); break;
-        case 3: columns_of(p, v, sum, 3, 2, kind, later, true); break;
-        default: columns_of(p, v, sum, 4, 2, kind, later, true); break;
-        }
-    }
+    columns_by_four(w->weights + j, v, w->sum, w->columns, kind, later, true);
 }
 
 /* The rows from the j-th on, to be asked for. */
@@ -106,7 +95,7 @@ CPU_INLINE void turns(const attn_work *w, const cpu_rows *keys, const cpu_rows *
                       const int step)
 {
     const row_kind kind = {(uint32_t)from, from == ROWS_F32 ? 4 * BLOCK : 2 * BLOCK, NULL};
-    const int64_t bytes = (keys->n > 0 ? keys : values)->e * kind.bytes / BLOCK, rows = PAGE / bytes / 4 * 4,
+    const int64_t bytes = w->s.d * kind.bytes / BLOCK, rows = PAGE / bytes / 4 * 4,
                   piece = rows > CELLS ? CELLS : rows > 4 ? rows : 4;
     for (int64_t j = 0; j < keys->n || j < values->n; j += piece) {
         if (j < keys->n)

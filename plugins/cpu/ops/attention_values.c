@@ -6,20 +6,11 @@
 
 CPU_INLINE void all_columns(const float *p, const cpu_rows v, float *sum, int64_t columns, const row_kind kind)
 {
-    const int64_t e = v.e;
-    const later_rows none = {0};
-    later_rows next = later_rows_from(v.next, v.stride, e * kind.bytes / BLOCK); /* the first of them asks for all */
+    later_rows next = later_rows_from(v.next, v.stride, v.e * kind.bytes / BLOCK);
     int64_t c = 0;
-    for (; !kind.decode && columns > CPU_ATTN_FEW && c + 3 <= columns; c += 3, next = none) /* reads less */
-        columns_of(p + c * CELLS, v, sum + c * e, 3, 4, kind, next, false);
-    for (; c + 4 <= columns; c += 4, next = none)
-        columns_of(p + c * CELLS, v, sum + c * e, 4, 2, kind, next, false);
-    switch (columns - c) {
-    case 3: columns_of(p + c * CELLS, v, sum + c * e, 3, 2, kind, next, false); break;
-    case 2: columns_of(p + c * CELLS, v, sum + c * e, 2, 4, kind, next, false); break;
-    case 1: columns_of(p + c * CELLS, v, sum + c * e, 1, 8, kind, next, false); break;
-    default: break;
-    }
+    for (; !kind.decode && columns > CPU_ATTN_FEW && c + 3 <= columns; c += 3, next.row = NULL) /* reads less */
+        columns_of(p + c * CELLS, v, sum + c * v.e, 3, 4, kind, next, false);
+    columns_by_four(p + c * CELLS, v, sum + c * v.e, columns - c, kind, next, false);
 }
 
 #define COLUMNS_OF(NAME, name, bytes, decode)                                                                          \

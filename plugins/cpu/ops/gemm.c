@@ -124,33 +124,22 @@ static void decode_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t mos
  * at most.  Into the second-level cache, for such rows often collide in the nearest one.
  */
 typedef struct asking {
-    const uint8_t *row;
-    int64_t rows, stride, bytes;
-    int64_t at;   /* how much of the first row was asked for */
-    int64_t each; /* lines with a tile */
+    later_rows later;
+    int64_t lines, each; /* that are left, and with a tile */
 } asking;
 
 CPU_INLINE void ask_some(asking *a)
 {
-    for (int64_t i = 0; i < a->each && a->rows > 0; i++) {
-        ask_far(a->row + a->at);
-        a->at += 64;
-        if (a->at >= a->bytes) {
-            a->at = 0;
-            a->row += a->stride;
-            a->rows--;
-        }
-    }
+    for (int64_t i = 0; i < a->each && a->lines > 0; i++, a->lines--)
+        ask_for_line(&a->later, false);
 }
 
 /* Of `rows` rows from m on, kc elements, while `tiles` tiles are computed. */
 static asking asking_for(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, int64_t kc, int64_t tiles)
 {
     const int64_t bytes = kc / g->block * g->block_bytes, lines = rows * ((bytes + 63) / 64);
-    return (asking){.row = cpu_gemm_row(g, m) + k0 / g->block * g->block_bytes,
-                    .rows = g->group > 1 ? 0 : rows,
-                    .stride = g->stride,
-                    .bytes = bytes,
+    return (asking){.later = {cpu_gemm_row(g, m) + k0 / g->block * g->block_bytes, g->stride, bytes, 0},
+                    .lines = g->group > 1 ? 0 : lines,
                     .each = (lines + tiles - 1) / tiles};
 }
 

@@ -42,7 +42,7 @@ CPU_INLINE void add_row(const float *p, const uint8_t *row, int64_t i, vf (*s)[8
 
 /* Elements i .. of `vectors` vectors, `cols` columns.  As many lines are asked for as are used. */
 CPU_INLINE void values_tile(const float *p, const cpu_rows v, int64_t i, float *sum, const int cols, const int vectors,
-                     const row_kind kind, later_rows *next, const bool nearest)
+                            const row_kind kind, later_rows *next, const bool nearest)
 {
     const int64_t e = v.e;
     const int lines = (vectors * CPU_VL * kind.bytes / BLOCK * 4 + 63) / 64; /* of four rows */
@@ -87,6 +87,19 @@ CPU_INLINE void columns_of(const float *p, const cpu_rows v, float *sum, const i
         for (int c = 0; c < cols; c++)
             for (int64_t j = 0; j < v.n; j++)
                 sum[c * e + i] += p[c * CELLS + j] * tail_plain(v.at + j * v.stride, i, kind.type);
+}
+
+/* So many columns, four at a time; the first of them ask for all. */
+CPU_INLINE void columns_by_four(const float *p, const cpu_rows v, float *sum, int64_t columns, const row_kind kind,
+                                later_rows next, const bool nearest)
+{
+    for (int64_t c = 0; c < columns; c += 4, p += 4 * CELLS, sum += 4 * v.e, next.row = NULL)
+        switch (columns - c) {
+        case 1: columns_of(p, v, sum, 1, 8, kind, next, nearest); break;
+        case 2: columns_of(p, v, sum, 2, 4, kind, next, nearest); break;
+        case 3: columns_of(p, v, sum, 3, 2, kind, next, nearest); break;
+        default: columns_of(p, v, sum, 4, 2, kind, next, nearest); break;
+        }
 }
 
 #endif
