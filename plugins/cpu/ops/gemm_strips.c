@@ -21,7 +21,7 @@
 #define STEP 2    /* elements of k that are met in a round: a word of bf16 */
 #define VECTORS (EU_STRIP / CPU_VL)
 #define CHAINS 4  /* sums, at least, that are added to in turn, for each waits for the one before */
-#define AHEAD 8192 /* bytes: lines of weights that are asked for so much earlier */
+#define AHEAD 3072 /* bytes: lines of weights that are asked for so much earlier */
 #if CPU_REGISTERS == 32
 #define SUMS 24   /* of a tile, in registers */
 #else
