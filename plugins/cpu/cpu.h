@@ -116,21 +116,29 @@ typedef struct cpu_interleaved {
 } cpu_interleaved;
 
 /*
- * Attention's blocks of CPU_ATTN_CELLS cells by a matrix unit, which a variant may have for precision fast: d elements of a
- * key, e of a value, so many queries.  Scores are [query][cell], sums [query][e]; of both there are CPU_ATTN_TOGETHER queries
- * or a multiple, the last without a meaning.  Keys and values are rows of floats, one after another; where there are fewer
- * cells, zeros.
+ * Attention's blocks of CPU_ATTN_CELLS cells by a matrix unit, which a variant may have: d elements of a key, e of a value, so
+ * many queries, `group` of each token; types of caches, and bytes of their rows.  Scores are [query][cell], sums [query][e]; of
+ * both there are CPU_ATTN_TOGETHER queries or a multiple, the last without a meaning.  Keys and values are rows
+ * (ops/attention.h) as the caches have them, or, if the unit wants that, of floats, one after another, CELLS of them: zeros where
+ * there are no cells.  `next` (ops/rows.h) is what is asked for meanwhile: with keys the block's values, with values the next keys.
  */
 #define CPU_ATTN_TOGETHER 16
 typedef struct cpu_attn_shape {
-    int64_t d, e, columns;
+    int64_t d, e, columns, group;
+    uint32_t key, value;
+    int64_t key_bytes, value_bytes;
 } cpu_attn_shape;
+struct cpu_rows;
+struct later_rows;
 typedef struct cpu_attn_unit {
-    bool (*takes)(int64_t d, int64_t e, int64_t columns);
-    size_t (*scratch_bytes)(int64_t d, int64_t e, int64_t columns);
+    bool floats;
+    bool (*takes)(const cpu_attn_shape *s);
+    size_t (*scratch_bytes)(const cpu_attn_shape *s);
     void (*queries)(const cpu_attn_shape *s, const uint8_t *const *q, uint8_t *scratch);
-    void (*scores)(const cpu_attn_shape *s, const float *k, float *score, uint8_t *scratch);
-    void (*values)(const cpu_attn_shape *s, const float *v, const float *p, float *sum, uint8_t *scratch); /* adds */
+    void (*scores)(const cpu_attn_shape *s, const struct cpu_rows *k, const struct later_rows *next, float *score, uint8_t *scratch);
+    void (*values)(const cpu_attn_shape *s, const struct cpu_rows *v, const struct later_rows *next, const float *p, float *sum,
+                   uint8_t *scratch); /* adds */
+    void (*end)(void); /* after the last block of a chunk; NULL: nothing to be done */
 } cpu_attn_unit;
 
 /* The gated delta rule in chunks by a matrix unit, which a variant may have for precision fast: heads of s keys, which have
@@ -156,7 +164,7 @@ struct cpu_variant {
     double (*fma)(int64_t rounds, float *sum);
     double (*matrix)(int64_t rounds, float *sum); /* of a matrix unit; NULL: none */
     const cpu_units *units; /* NULL: none                                    */
-    const cpu_attn_unit *attention; /* NULL: none                            */
+    const cpu_attn_unit *attention, *attention_fast; /* exact; in precision fast tried before that; NULL: none */
     const cpu_delta_unit *delta;    /* NULL: none                            */
     const cpu_interleaved *planes, *strips; /* of EU_LANES (planes/) and EU_STRIP rows (ops/gemm_strips.c); NULL: none */
 };

@@ -77,7 +77,7 @@ libcpu_planes_avx512vnni_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vnni
 # Products by tiles beside those of units and planes; what tiles are given is in assembler.
 noinst_LTLIBRARIES += libcpu-tiles.la
 libcpu_tiles_la_SOURCES = $(cpu_planes_headers) %D%/units/units.h %D%/units/lines.h %D%/tiles/tiles.h %D%/tiles/variant.h %D%/tiles/bf16.c \
-	%D%/tiles/asks.h %D%/tiles/pairs.h %D%/tiles/meet.h %D%/tiles/attention.c %D%/tiles/delta.c %D%/tiles/planes.h %D%/tiles/planes.c %D%/tiles/columns.c %D%/tiles/groups.h %D%/tiles/joint.c %D%/tiles/joint.h %D%/tiles/joint_operands.c %D%/tiles/lines.c %D%/tiles/rounded.c %D%/tiles/strips.c %D%/tiles/variant.c
+	%D%/tiles/asks.h %D%/tiles/pairs.h %D%/tiles/meet.h %D%/tiles/attention.c %D%/tiles/attention_digits.c %D%/tiles/digits.h %D%/tiles/delta.c %D%/tiles/planes.h %D%/tiles/planes.c %D%/tiles/columns.c %D%/tiles/groups.h %D%/tiles/joint.c %D%/tiles/joint.h %D%/tiles/joint_operands.c %D%/tiles/lines.c %D%/tiles/rounded.c %D%/tiles/strips.c %D%/tiles/variant.c
 libcpu_tiles_la_CPPFLAGS = $(libcpu_planes_avx512vnni_la_CPPFLAGS)
 libcpu_tiles_la_CFLAGS = $(libcpu_units_la_CFLAGS) -mamx-tile -mamx-int8 -mamx-bf16
 plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_X86

@@ -33,6 +33,8 @@ static void name_of(const struct attention *x, char *text, size_t n)
         snprintf(text + strlen(text), n - strlen(text), x->poison == HIDDEN ? " poisoned" : x->poison == FAINT ? " faint" : " masked");
     if (x->steep)
         snprintf(text + strlen(text), n - strlen(text), " steep");
+    if (x->spike)
+        snprintf(text + strlen(text), n - strlen(text), " spike");
 }
 
 /* Cells of the longer cache up to the last one here. */
@@ -117,6 +119,20 @@ static void steepen(const struct attention *x, cf_operand *k, cf_operand *v)
     }
 }
 
+/* Element 3 of each head of queries, and the bytes of keys that meet it; cell 1 of V, whose bytes that the others meet are 0 there. */
+static void spike(const struct attention *x, int64_t heads, cf_operand *q, cf_operand *k, cf_operand *v)
+{
+    enum { AT = 3, BYTES = 34, CODES = 2, CELL = 1 };
+    for (int64_t i = 0; i < heads * x->t; i++)
+        cf_set(q, i * x->d + AT, 1e7);
+    for (int64_t i = 0; k->bytes && i < x->kvh * x->cells; i++)
+        k->bytes[i * (x->d / 32) * BYTES + CODES + AT] = 0;
+    for (int64_t h = 0; v->bytes && h < x->kvh; h++) {
+        set_cell(v, h * x->cells + CELL, x->e, 0, 0x7800);
+        v->bytes[(h * x->cells + CELL) * (x->e / 32) * BYTES + CODES + AT] = 0;
+    }
+}
+
 /* Zero times NaN would reach the tokens that do not see it, and must reach those that do. */
 static void poison(const struct attention *x, cf_operand *k, cf_operand *v, cf_operand *mask)
 {
@@ -165,6 +181,8 @@ void cf_attend(cf_suite *s, struct attention x)
     cf_fill(c, q, -2, 2);
     if (x.steep)
         steepen(&x, k, v);
+    if (x.spike)
+        spike(&x, heads, q, k, v);
     positions(c, &x, x.block ? per_seq * x.block : x.valid < 0 ? span_of(&x) : x.valid);
     if (x.seqs)
         sequences(c, &x);

@@ -25,6 +25,7 @@ struct attention {
                                              FAINT: odd tokens see it, with a weight that vanishes in f32;
                                              MASKED: what the mask has for it is no number for even tokens */
     bool steep; /* blocks with a scale of f16: those of cells differ by up to 2^20 */
+    bool spike; /* q8_0: an element of queries and a cell of V are 2^22 times as large as the others, and meet zeros */
 };
 
 /* Runs it, named after what it has. */

@@ -262,6 +262,35 @@ static void behind(cf_suite *s)
     }
 }
 
+/* Blocks of bytes under a scale, four heads and more for each of K. */
+static void grouped(cf_suite *s)
+{
+    static const uint32_t types[] = {ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, ENG_TYPE_Q5_0, ENG_TYPE_IQ4_NL};
+    static const int64_t sizes[] = {128, 64, 96, 256, 32, 160}, lengths[] = {200, 64, 135, 700, 30}, tokens[] = {1, 2, 1, 35, 3, 50};
+
+    for (int k = 0; k < 36; k++) {
+        const int64_t d = sizes[k % 6], cells = lengths[k % 5];
+        cf_thin(s, k < 12 ? 1 : 3);
+        cf_attend(s, (struct attention){.tk = types[k % 9 == 4 ? 0 : k % 4],
+                                        .tv = types[k % 9 == 4 ? 0 : (k / 2 + k / 12) % 4],
+                                        .d = d,
+                                        .e = k % 7 == 5 ? 64 : d,
+                                        .kvh = 1 + k % 2,
+                                        .group = 4 + (k + k / 5) % 5,
+                                        .t = tokens[k % 6] < cells ? tokens[k % 6] : 1,
+                                        .cells = cells,
+                                        .valid = k % 3 == 1 ? cells - 3 : -1,
+                                        .softcap = k % 8 == 3 ? 10 : 0,
+                                        .bias = k % 10 == 6 ? 8 : 0,
+                                        .window = k % 9 == 7 ? 150 : 0,
+                                        .sinks = k % 7 == 2,
+                                        .lse = k % 2,
+                                        .steep = k % 6 == 2 || k % 6 == 5,
+                                        .spike = k % 9 == 4 && s->precision == ENG_PRECISION_EXACT, /* rounding may lose the others */
+                                        .lkv = k % 5 == 3 ? CF_SWAP12 : k % 5 == 1 ? CF_OFFSET : CF_PLAIN});
+    }
+}
+
 /* Keys and values of a prompt. */
 typedef struct prompt_head {
     uint32_t k, v;
@@ -455,6 +484,7 @@ void cf_cases_attention(cf_suite *s)
     prompts(s);
     uneven(s);
     behind(s);
+    grouped(s);
     features(s);
     parts(s);
     runs(s);

@@ -230,7 +230,7 @@ typedef struct seeing {
     const char *name;
     int64_t window;
     double softcap, max_bias;
-    int64_t dim; /* of a head */
+    int64_t dim, kv_heads; /* of a head */
 } seeing;
 
 static eng_value build_attention(eng_graph *g, const eng_value *in, const void *what)
@@ -262,10 +262,10 @@ static float *attend(const device *d, const operand *kv, const float *q, const s
 static void check_attention(const device *devices, int n_devices, uint32_t type_k, uint32_t type_v, const seeing *s)
 {
     static const int some[] = {1, 2, 3, 5, 7, 8, 9, 17, 32, PROMPT};
-    const int64_t ne[4] = {s->dim, CELLS, KV_HEADS, 0};
+    const int64_t ne[4] = {s->dim, CELLS, s->kv_heads, 0};
     void *k = encoded(&devices[0], type_k, ne, 5), *v = encoded(&devices[0], type_v, ne, 6);
     float *q = numbers(s->dim * HEADS * PROMPT, 4);
-    operand kv[2] = {{type_k, {s->dim, CELLS, KV_HEADS}, k, false}, {type_v, {s->dim, CELLS, KV_HEADS}, v, false}};
+    operand kv[2] = {{type_k, {s->dim, CELLS, s->kv_heads}, k, false}, {type_v, {s->dim, CELLS, s->kv_heads}, v, false}};
     float *whole = k && v && q ? attend(&devices[0], kv, q, s, 0, PROMPT) : NULL;
     bool good = whole != NULL;
     for (int i = 0; good && i < (int)(sizeof some / sizeof *some); i++)
@@ -329,7 +329,9 @@ static void check_rows(const device *devices, int n_devices)
 /* `named`: also where its instructions are done in C, which takes minutes. */
 static void check_variant(const char *simd, bool named)
 {
-    static const seeing plain = {"", 0, 0, 0, 96}, bounded = {" of a window with a softcap and ALiBi", 600, 20, 8, 96}, usual = {" of heads of 128", 0, 0, 0, 128}, small = {" of heads of 64", 0, 0, 0, 64};
+    static const seeing plain = {"", 0, 0, 0, 96, KV_HEADS}, bounded = {" of a window with a softcap and ALiBi", 600, 20, 8, 96, KV_HEADS},
+                        usual = {" of heads of 128", 0, 0, 0, 128, KV_HEADS}, small = {" of heads of 64", 0, 0, 0, 64, KV_HEADS},
+                        grouped = {" of heads of 128, one of K", 0, 0, 0, 128, 1}, both = {" of a window, one head of K", 600, 20, 8, 96, 1};
     static const uint32_t experts[] = {ENG_TYPE_F16, ENG_TYPE_Q4_0, ENG_TYPE_Q4_K, ENG_TYPE_MXFP4};
     device d[4];
     int n = 0;
@@ -358,6 +360,9 @@ static void check_variant(const char *simd, bool named)
     check_attention(d, n, ENG_TYPE_Q5_0, ENG_TYPE_Q4_0, &small);
     check_attention(d, n, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, &bounded);
     check_attention(d, n, ENG_TYPE_F32, ENG_TYPE_F32, &bounded);
+    check_attention(d, n, ENG_TYPE_Q8_0, ENG_TYPE_Q8_0, &grouped);
+    check_attention(d, n, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, &both);
+    check_attention(d, n, ENG_TYPE_IQ4_NL, ENG_TYPE_Q5_0, &grouped);
     check_rows(d, n);
     for (int i = 0; i < n; i++)
         close_device(&d[i]);

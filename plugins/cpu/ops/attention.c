@@ -21,10 +21,19 @@ enum { SINKS = 8, TABLE = 9 }; /* operands */
 #define LEAST_COLUMNS 24  /* chunks are not made smaller than that ...       */
 #define ENOUGH_UNITS 64   /* ... to give many threads something to do        */
 
-/* What has a block's products with all queries of a chunk, in precision fast; NULL: nothing. */
-static const cpu_attn_unit *unit_of(const cpu_task *task)
+static cpu_attn_shape unit_shape(const cpu_task *task, int64_t group, int64_t columns)
 {
-    return task->node->precision == ENG_PRECISION_FAST ? task->variant->attention : NULL;
+    const cpu_tensor *k = task->in[1], *v = task->in[2];
+    return (cpu_attn_shape){k->ne[0], v->ne[0], columns, group, k->type, v->type, row_size(k), row_size(v)};
+}
+
+/* What has a block's products with all queries of a chunk; NULL: nothing. */
+static const cpu_attn_unit *unit_for(const cpu_task *task, int64_t group, int64_t columns)
+{
+    const cpu_attn_shape s = unit_shape(task, group, columns);
+    const cpu_attn_unit *exact = task->variant->attention,
+                        *fast = task->node->precision == ENG_PRECISION_FAST ? task->variant->attention_fast : NULL;
+    return fast && fast->takes(&s) ? fast : exact && exact->takes(&s) ? exact : NULL;
 }
 
 static attn_shape shape_of(const cpu_task *task)
@@ -35,7 +44,7 @@ static attn_shape shape_of(const cpu_task *task)
     if (s.heads == 0)
         s.kv_heads = 0; /* nothing to do */
     s.group = s.kv_heads ? s.heads / s.kv_heads : 1;
-    int64_t width = unit_of(task) ? UNIT_COLUMNS : CHUNK_COLUMNS;
+    int64_t width = unit_for(task, s.group, UNIT_COLUMNS) ? UNIT_COLUMNS : CHUNK_COLUMNS;
     while (width > LEAST_COLUMNS && s.kv_heads * s.tokens * s.group < ENOUGH_UNITS * width)
         width /= 2;
     s.chunk = s.group < width ? width / s.group : 1;
@@ -48,13 +57,6 @@ static attn_shape shape_of(const cpu_task *task)
     return s;
 }
 
-/* The unit, if it takes the chunks. */
-static const cpu_attn_unit *unit_for(const cpu_task *task, const attn_shape *s)
-{
-    const cpu_attn_unit *unit = unit_of(task);
-    return unit && unit->takes(s->d, s->e, s->columns) ? unit : NULL;
-}
-
 /* Columns for which there is room. */
 static int64_t room_for(const attn_shape *s)
 {
@@ -64,16 +66,17 @@ static int64_t room_for(const attn_shape *s)
 /* Bytes of the chunk's queries, packed; a unit has them in its scratch. */
 static size_t packed_bytes(const cpu_task *task, const attn_shape *s)
 {
-    if (unit_for(task, s))
+    if (unit_for(task, s->group, s->columns))
         return 0;
     return cpu_products_for(task, task->in[1], s->columns)->packed_bytes(task->in[1]->type, s->d, s->columns);
 }
 
 static size_t product_bytes(const cpu_task *task, const attn_shape *s)
 {
-    const cpu_attn_unit *unit = unit_for(task, s);
+    const cpu_attn_unit *unit = unit_for(task, s->group, s->columns);
     const cpu_tensor *k = task->in[1];
-    return unit ? unit->scratch_bytes(s->d, s->e, s->columns)
+    const cpu_attn_shape shape = unit_shape(task, s->group, s->columns);
+    return unit ? unit->scratch_bytes(&shape)
                 : cpu_products_for(task, k, s->columns)->scratch_bytes(k->type, s->d, s->columns);
 }
 
@@ -252,27 +255,29 @@ static void add_waiting(attn_work *w)
 }
 
 /* A block's rows decoded, and zeros behind them. */
-static const float *all_rows(const attn_work *w, const cpu_tensor *t, const uint8_t *at, int64_t n)
+static cpu_rows all_rows(const attn_work *w, const cpu_rows *r)
 {
-    const int64_t each = t->ne[0];
-    const cpu_format *f = &cpu_formats[t->type];
-    for (int64_t j = 0; j < n; j++)
-        f->decode(at + j * t->nb[1], 0, each, w->value + j * each);
-    memset(w->value + n * each, 0, (size_t)((CELLS - n) * each) * sizeof *w->value);
-    return w->value;
+    const cpu_format *f = &cpu_formats[r->type];
+    for (int64_t j = 0; j < r->n; j++)
+        f->decode(r->at + j * r->stride, 0, r->e, w->value + j * r->e);
+    memset(w->value + r->n * r->e, 0, (size_t)((CELLS - r->n) * r->e) * sizeof *w->value);
+    return (cpu_rows){(const uint8_t *)w->value, r->e * 4, r->n, r->e, ENG_TYPE_F32, true, NULL};
 }
 
 /* The block by a unit. */
-static void do_whole_block(attn_work *w, const uint8_t *key, const uint8_t *value, int64_t n, bool partly)
+static void do_whole_block(attn_work *w, const cpu_rows *keys, const cpu_rows *values, bool partly)
 {
-    w->unit->scores(&w->shape, all_rows(w, w->task->in[1], key, n), w->score, w->gemm);
-    weigh(w, n);
-    const float *v = all_rows(w, w->task->in[2], value, n);
-    const cpu_rows rows = {(const uint8_t *)v, w->s.e * 4, n, w->s.e, ENG_TYPE_F32, true, NULL};
+    const bool floats = w->unit->floats;
+    const later_rows next = later_rows_from(values->at, values->stride, w->shape.value_bytes),
+                     then = later_rows_from(keys->next, keys->stride, w->shape.key_bytes);
+    cpu_rows rows = floats ? all_rows(w, keys) : *keys;
+    w->unit->scores(&w->shape, &rows, &next, w->score, w->gemm);
+    weigh(w, keys->n);
+    rows = floats || partly ? all_rows(w, values) : *values;
     if (partly && !finite_values(&rows))
         add_values_carefully(w, &rows, 0);
     else
-        w->unit->values(&w->shape, v, w->score, w->sum, w->gemm);
+        w->unit->values(&w->shape, floats ? &rows : values, &then, w->score, w->sum, w->gemm);
 }
 
 static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
@@ -283,12 +288,12 @@ static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
         return;
     const uint8_t *key = k->data + w->kv_head * k->nb[2] + cell0 * k->nb[1],
                   *value = v->data + w->kv_head * v->nb[2] + cell0 * v->nb[1];
-    if (w->unit) {
-        do_whole_block(w, key, value, n, sight == PARTLY);
-        return;
-    }
     const cpu_rows keys = {key, k->nb[1], n, w->s.d, k->type, k->nb[1] == row_size(k), key + n * k->nb[1]},
                    values = {value, v->nb[1], n, w->s.e, v->type, v->nb[1] == row_size(v), value + n * v->nb[1]};
+    if (w->unit) {
+        do_whole_block(w, &keys, &values, sight == PARTLY);
+        return;
+    }
     if (w->by_turns && sight == FULLY) {
         do_by_turns(w, &keys, &values);
         return;
@@ -338,12 +343,18 @@ static void start(attn_work *w)
         w->slope[c] = alibi_slope(w->max_bias, w->s.heads, h);
     }
     if (w->unit) {
-        w->shape = (cpu_attn_shape){w->s.d, w->s.e, w->columns};
+        w->shape = unit_shape(w->task, w->s.group, w->columns);
         w->unit->queries(&w->shape, w->q, w->gemm);
         return;
     }
     cpu_gemm g = {.block = k->block, .type = k->type, .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q};
     w->product->pack(&g, 0, w->columns, w->packed);
+}
+
+static void stop(const attn_work *w)
+{
+    if (w->unit && w->unit->end)
+        w->unit->end();
 }
 
 /* Sums of columns from nothing. */
@@ -413,6 +424,7 @@ static void whole_unit(attn_work *w, int64_t first, int64_t last, int64_t cells)
                 add_part(&w->all_max[c], &w->all_total[c], w->all_sum + c * w->s.e, w->max[c], w->total[c],
                          w->sum + c * w->s.e, w->s.e);
         }
+        stop(w);
         for (int64_t c = 0; c < w->columns; c++)
             finish(w, c, w->all_max[c], w->all_total[c], w->all_sum + c * w->s.e);
     }
@@ -430,6 +442,7 @@ static void do_part(attn_work *w, int64_t unit, int64_t part, int64_t cells)
     start(w);
     clear(w, w->max, w->total, w->sum);
     do_cells(w, j0, j1);
+    stop(w);
     float *p = part_place(w, unit, part);
     for (int64_t c = 0; c < w->columns; c++, p += e + 2) {
         memcpy(p, w->sum + c * e, (size_t)e * sizeof *p);
@@ -457,7 +470,7 @@ static attn_work work_of(const cpu_task *task, const cpu_run *run)
     w.scale = (float)task->node->fp[ENG_ATTN_SCALE];
     w.softcap = (float)task->node->fp[ENG_ATTN_SOFTCAP];
     w.max_bias = task->node->fp[ENG_ATTN_MAX_BIAS];
-    w.unit = unit_for(task, &w.s);
+    w.unit = unit_for(task, w.s.group, w.s.columns);
     w.score = take_floats(&scratch, CELLS * room_for(&w.s));
     w.weights = take_floats(&scratch, CELLS * room_for(&w.s));
     w.value = take_floats(&scratch, CELLS * (w.s.d > w.s.e ? w.s.d : w.s.e));

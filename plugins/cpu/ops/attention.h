@@ -42,7 +42,7 @@ typedef struct attn_work {
     bool by_turns;            /* K of a block and V of the one before (attention_turns.c)   */
     float *weights;           /* if so, those of the block before, and its rows of V; n: 0 if none wait */
     cpu_rows waiting;
-    float *value;             /* [CPU_ATTN_CELLS][e]: V decoded, or for a unit K */
+    float *value;             /* [CPU_ATTN_CELLS][e]: V decoded, or for a unit K, too */
     float *bias;              /* [token][CPU_ATTN_CELLS]: added to scores; -inf: unseen */
     float *sum;               /* [column][e]                                 */
     float *max, *total, *slope;

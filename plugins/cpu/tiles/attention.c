@@ -32,14 +32,14 @@ static attn_scratch scratch_of(int64_t d, int64_t e, int64_t columns, uint8_t *a
     return (attn_scratch){at, at + q, at + q + lines, q + lines + (size_t)(whole_tiles(columns) * CELLS * 2)};
 }
 
-static bool takes(int64_t d, int64_t e, int64_t columns)
+static bool takes(const cpu_attn_shape *s)
 {
-    return d > 0 && e > 0 && d % STEP == 0 && e % TILE_ROWS == 0 && columns >= TILE_ROWS;
+    return s->d > 0 && s->e > 0 && s->d % STEP == 0 && s->e % TILE_ROWS == 0 && s->columns >= TILE_ROWS;
 }
 
-static size_t scratch_bytes(int64_t d, int64_t e, int64_t columns)
+static size_t scratch_bytes(const cpu_attn_shape *s)
 {
-    return cpu_aligned(scratch_of(d, e, columns, NULL).bytes);
+    return cpu_aligned(scratch_of(s->d, s->e, s->columns, NULL).bytes);
 }
 
 /* -- a chunk's queries, a block's keys and values --------------------------------------------------------- */
@@ -66,8 +66,10 @@ CPU_INLINE void key_lines(const float *k, int64_t d, uint8_t *to)
         _mm512_storeu_ps(to + i * TILE_LINE, a[i]);
 }
 
-static void scores(const cpu_attn_shape *s, const float *k, float *score, uint8_t *scratch)
+static void scores(const cpu_attn_shape *s, const cpu_rows *rows, const later_rows *next, float *score, uint8_t *scratch)
 {
+    (void)next;
+    const float *k = (const float *)rows->at;
     const attn_scratch at = scratch_of(s->d, s->e, s->columns, scratch);
     uint8_t *to = at.lines;
     for (int64_t i = 0; i < s->d; i += STEP)
@@ -80,8 +82,10 @@ static void scores(const cpu_attn_shape *s, const float *k, float *score, uint8_
     tiles_release();
 }
 
-static void values(const cpu_attn_shape *s, const float *v, const float *p, float *sum, uint8_t *scratch)
+static void values(const cpu_attn_shape *s, const cpu_rows *rows, const later_rows *next, const float *p, float *sum, uint8_t *scratch)
 {
+    (void)next;
+    const float *v = (const float *)rows->at;
     const attn_scratch at = scratch_of(s->d, s->e, s->columns, scratch);
     const int64_t tiles = s->e / TILE_ROWS;
     uint8_t *to = at.lines;
@@ -99,4 +103,4 @@ static void values(const cpu_attn_shape *s, const float *v, const float *p, floa
     tiles_release();
 }
 
-const cpu_attn_unit cpu_tiles_attention = {takes, scratch_bytes, queries, scores, values};
+const cpu_attn_unit cpu_tiles_attention = {true, takes, scratch_bytes, queries, scores, values, NULL};

@@ -10,7 +10,7 @@
 extern const cpu_op *const cpu_ops_avx512[ENG_OP_LIMIT];
 extern const cpu_interleaved cpu_tiles_planes, cpu_tiles_strips;
 extern const cpu_units cpu_units_avx512vnni;
-extern const cpu_attn_unit cpu_tiles_attention;
+extern const cpu_attn_unit cpu_tiles_attention, cpu_tiles_attention_digits;
 extern const cpu_delta_unit cpu_tiles_delta;
 
 /* -- do tiles work? ---------------------------------------------------------------------------- */
@@ -145,6 +145,7 @@ const cpu_variant cpu_variant_amx = {
     .strips = &cpu_tiles_strips,
     .matrix = matrix,
     .units = &cpu_units_avx512vnni,
-    .attention = &cpu_tiles_attention,
+    .attention = &cpu_tiles_attention_digits,
+    .attention_fast = &cpu_tiles_attention,
     .delta = &cpu_tiles_delta,
 };
